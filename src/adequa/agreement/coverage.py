@@ -8,7 +8,7 @@ band is the fraction of its segments that are rated as the band predicts.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
 from pathlib import Path
 from typing import Any, Final
@@ -86,7 +86,8 @@ class IntervalCoverage(Result):
     rule: BandRule
     pairs: tuple[PairCoverage, ...]
     total: PairCoverage
-    signature: str
+    confidence: str  # signature of the intervals and bands
+    signature: str = ""  # of the metric
     threshold: float | None = None  # for ratings on another scale, which have no intervals
     selection: str = ""
     notes: tuple[str, ...] = ()
@@ -161,8 +162,9 @@ class IntervalCoverage(Result):
             for each in self._rows
             for band in each.bands
         ]
+        signatures = self.selection, self.signature, self.confidence
         clusters = () if self.threshold is None else (_CLUSTERS_NOTE,)
-        notes = tuple(filter(None, (*clusters, *self.notes, self.selection, self.signature)))
+        notes = tuple(filter(None, (*clusters, *self.notes, *signatures)))
         return Table(columns, rows, f"{self.dataset}: human ratings by band", notes)
 
     @property
@@ -199,6 +201,7 @@ class IntervalCoverage(Result):
             "threshold": self.threshold,
             "selection": self.selection,
             "signature": self.signature,
+            "confidence": self.confidence,
             "pairs": [plain(each) for each in self.pairs],
             "all": plain(self.total),
             "notes": list(self.notes),
@@ -227,33 +230,48 @@ def coverage(
     check_level(level)
     selection = settings_or_default(Selection, selection, "selection")
     loaded = ratings_of(judgements)
-    chosen, notes = selected(loaded, selection, Protocol())
-    if not isinstance(chosen, Ratings):
-        raise TypeError("a selection of ratings holds ratings")
+    chosen, notes = _selected_ratings(loaded, selection)
     if raters is None:
         raters = _raters_of(loaded.name)
     with shared_metric(metric) as scorer:
         estimator = Estimator.of(scorer, raters=raters, level=level, file=file)
         progress.expect(len(chosen))
-        rated = rated_scores(
-            scorer, chosen, estimator.raters, progress, as_they_are=threshold is not None
-        )
+        raw = threshold is not None
+        rated = rated_scores(scorer, chosen, estimator.raters, progress, as_they_are=raw)
         signature = str(scorer.segment_signature(_reference_count(chosen)))
-    pairs = rows_by(rated.pairs)
-    return IntervalCoverage(
-        dataset=loaded.name,
-        raters=estimator.raters,
-        level=level,
-        rule=estimator.model.rule,
-        pairs=tuple(
-            pair_coverage(name, rated.select(rows), estimator, threshold)
-            for name, rows in pairs.items()
-        ),
-        total=pair_coverage(ALL, rated, estimator, threshold),
+    return replace(
+        _measured(rated, estimator, threshold),
         signature=signature,
-        threshold=threshold,
         selection=str(selection),
         notes=(*loaded.file_rows.notes(), *notes),
+    )
+
+
+def _selected_ratings(ratings: Ratings, selection: Selection) -> tuple[Ratings, tuple[str, ...]]:
+    """Return the selected ratings, and notes on the selection."""
+    chosen, notes = selected(ratings, selection, Protocol())
+    if not isinstance(chosen, Ratings):
+        raise TypeError("a selection of ratings holds ratings")
+    return chosen, tuple(notes)
+
+
+def _measured(
+    rated: RatedScores, estimator: Estimator, threshold: float | None
+) -> IntervalCoverage:
+    """Measure coverage and bands by language pair and over all."""
+    pairs = tuple(
+        pair_coverage(name, rated.select(rows), estimator, threshold)
+        for name, rows in rows_by(rated.pairs).items()
+    )
+    return IntervalCoverage(
+        dataset=rated.data,
+        raters=estimator.raters,
+        level=estimator.level,
+        rule=estimator.model.rule,
+        pairs=pairs,
+        total=pair_coverage(ALL, rated, estimator, threshold),
+        confidence=str(estimator.signature),
+        threshold=threshold,
     )
 
 

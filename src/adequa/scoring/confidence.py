@@ -23,6 +23,7 @@ file, and `adequa.agreement.coverage` measures its coverage on other ratings.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,6 +44,7 @@ from adequa.segments import (
     Reduction,
     ReferenceLayout,
     Segments,
+    Signature,
     as_segments,
     concatenate,
     reduce_pairs,
@@ -387,6 +389,13 @@ class ConfidenceModel:
             outside=outside,
         )
 
+    @property
+    def digest(self) -> str:
+        """The first digits of the sha256 of the file as `to_json` writes it."""
+        from adequa.metrics.saved import DIGITS  # noqa: PLC0415
+
+        return hashlib.sha256(self.to_json().encode()).hexdigest()[:DIGITS]
+
     def to_json(self) -> str:
         """Return the content of the file."""
         content = {
@@ -486,7 +495,26 @@ class Estimator:
         texts = TextFeatures.of(segments, self.references)
         return self.model.estimate(scores, texts, raters=self.raters, level=self.level)
 
-    def notes(self, *, segments: bool) -> tuple[str, ...]:
+    @property
+    def data(self) -> str:
+        """The names of the ratings that the intervals were fitted on."""
+        return self.model.models[self.raters].data
+
+    @property
+    def signature(self) -> Signature:
+        """Return the settings and the file that the intervals and bands come from.
+
+        It stands beside the signature of the metric, whose scores do not depend on the file.
+        """
+        fields = (
+            ("raters", self.raters),
+            ("level", f"{self.level:g}"),
+            *((("data", self.data),) if self.data else ()),
+            ("file", self.model.digest),
+        )
+        return Signature("confidence", fields)
+
+    def legend(self, *, segments: bool) -> tuple[str, ...]:
         """Return the legend of a table of segments, or of systems."""
         rule = self.model.rule
         likely = f"with a probability of {rule.probability:.0%} or more"
@@ -502,8 +530,15 @@ class Estimator:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return level, raters and thresholds of the bands."""
-        return {"level": self.level, "raters": self.raters, "bands": plain(self.model.rule)}
+        """Return signature, level, raters, names of their data, and thresholds of the bands."""
+        return {
+            "signature": str(self.signature),
+            "level": self.level,
+            "raters": self.raters,
+            "data": self.data,
+            "file": self.model.digest,
+            "bands": plain(self.model.rule),
+        }
 
 
 def check_level(level: float) -> None:
@@ -527,30 +562,55 @@ def outside_note(name: str, outside: int, count: int) -> str:
 class Confidence(Result):
     """Score of each segment, interval of its rating, expected error and band."""
 
+    metric: str
+    signature: Signature  # of the scores
+    estimator: Estimator
     scores: FloatArray
-    low: FloatArray
-    high: FloatArray
-    error: FloatArray
-    codes: Bands  # index of each band in BANDS
-    level: float
-    raters: Raters
+    estimates: Estimates
     notes: tuple[str, ...] = ()
+
+    @property
+    def low(self) -> FloatArray:
+        """The lower end of the interval of each rating."""
+        return self.estimates.low
+
+    @property
+    def high(self) -> FloatArray:
+        """The upper end of the interval of each rating."""
+        return self.estimates.high
+
+    @property
+    def error(self) -> FloatArray:
+        """The expected distance of each score and its rating."""
+        return self.estimates.error
+
+    @property
+    def level(self) -> float:
+        """The probability with which a rating is in its interval."""
+        return self.estimator.level
+
+    @property
+    def raters(self) -> Raters:
+        """The kind of rating that the intervals are for."""
+        return self.estimator.raters
 
     @property
     def bands(self) -> tuple[str, ...]:
         """The band of each segment: publish, check or redo."""
-        return tuple(BANDS[code] for code in self.codes.tolist())
+        return tuple(BANDS[code] for code in self.estimates.band.tolist())
 
     @property
     def fractions(self) -> dict[str, float]:
         """The fraction of segments in each band."""
-        return band_fractions(np.bincount(self.codes, minlength=len(BANDS)))
+        return band_fractions(np.bincount(self.estimates.band, minlength=len(BANDS)))
 
     def tables(self) -> tuple[Table, ...]:
         numbers = [Column(name, "number", decimals=3) for name in _NUMBERS]
         columns = (Column("segment"), *numbers, Column("band"))
         rows = LazyRows(lambda: ((str(row[0]), *row[1:]) for row in self._rows()))
-        return (Table(columns, rows, notes=self.notes),)
+        signatures = str(self.signature), str(self.estimator.signature)
+        notes = (*self.estimator.legend(segments=True), *signatures, *self.notes)
+        return (Table(columns, rows, notes=notes),)
 
     def long_table(self) -> Table:
         numbers = [Column(name, "number") for name in _NUMBERS]
@@ -562,14 +622,16 @@ class Confidence(Result):
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "level": self.level,
-            "raters": self.raters,
+            "metric": self.metric,
+            "signature": str(self.signature),
+            "confidence": self.estimator.to_dict(),
             "scores": self.scores.tolist(),
             "low": self.low.tolist(),
             "high": self.high.tolist(),
             "error": self.error.tolist(),
             "bands": list(self.bands),
             "fractions": self.fractions,
+            "notes": list(self.notes),
         }
 
 
@@ -607,27 +669,21 @@ def confidence(
     >>> result.scores, result.bands
     (array([1.]), ('publish',))
     """
-    segments = as_segments(hypotheses, references, layout=layout)
-    stream = read_language([segments], language)
+    stream = read_language([as_segments(hypotheses, references, layout=layout)], language)
     segments = concatenate(list(stream.batches))
     with shared_metric(metric) as loaded:
         estimator = Estimator.of(loaded, raters=raters, level=level, file=file)
         scores = loaded.compute_scores(segments)
-    warn_of_languages([loaded.language_warning(stream.target)], stream.notes)
+        warning = loaded.language_warning(stream.target)
+    warn_of_languages([warning], stream.notes)
     estimates = estimator(segments, scores.segments)
     outside = int(estimates.outside.sum())
+    notes = (outside_note("the system", outside, len(segments)),) if outside else ()
     return Confidence(
+        metric=loaded.name,
+        signature=scores.signature,
+        estimator=estimator,
         scores=scores.segments,
-        low=estimates.low,
-        high=estimates.high,
-        error=estimates.error,
-        codes=estimates.band,
-        level=level,
-        raters=estimator.raters,
-        notes=(
-            *estimator.notes(segments=True),
-            str(scores.signature),
-            *scores.remarks,
-            *((outside_note("the system", outside, len(segments)),) if outside else ()),
-        ),
+        estimates=estimates,
+        notes=(*scores.remarks, *notes),
     )
