@@ -15,12 +15,14 @@ import pytest
 
 from adequa import explain
 from adequa.errors import AdequaError
+from adequa.explanation.costs import MAX_DIFFERENCES, align_to_repair, repair_costs
+from adequa.metrics.base import Metric
 from adequa.metrics.edit_rates import WER
 from adequa.pretrained import ranker_folder
 from adequa.segments import Segments
 from adequa.service.app import ServiceSettings
 from adequa.service.client import Client
-from adequa.service.limits import Limits, RequestError
+from adequa.service.limits import THOROUGH, Limits, RequestError
 from live_service import JSON, LINES, Live, served, until
 from test_cli import EXAMPLES
 
@@ -177,7 +179,7 @@ BAD: dict[str, tuple[dict[str, Any], int, str]] = {
     "too many thoroughly": (
         {"rows": [ROW] * 13, "thorough": True},
         413,
-        "explains thoroughly 12 in one request",
+        "explains thoroughly 6 in one request",
     ),
     "too long": (
         {"rows": [{"mt": "a " * 1_000, "ref": "b " * 1_000}] * 2, "worst": 2},
@@ -209,7 +211,7 @@ def test_a_metric_of_whole_corpora_explains_fewer_segments_of_large_ones() -> No
     check = Limits().check_explanation
     assert check([texts], 1_666, thorough=False) == 1_666
     assert check([texts], 64, thorough=False, needs_whole_corpus=True) == 64
-    for worst, thorough in ((65, False), (17, True)):
+    for worst, thorough in ((65, False), (9, True)):
         with pytest.raises(RequestError, match=f"There are {worst} segments"):
             check([texts], worst, thorough=thorough, needs_whole_corpus=True)
 
@@ -332,6 +334,28 @@ def test_an_explanation_ends_when_its_client_leaves(live: Live, accept: str) -> 
         until(lambda: len(live.service.explanations) == 0)
     until(lambda: queue.is_idle)
     assert live.service.catalogue.backlog.count == 0
+
+
+def variants(count: int, *, thorough: bool) -> int:
+    """How many hypotheses are scored to explain a segment of so many differences."""
+    hypothesis = " ".join(f"same{n} wrong{n} same{n}" for n in range(count))
+    segments = Segments((hypothesis,), ((hypothesis.replace("wrong", "right"),),))
+    scored: list[str] = []
+
+    def compute(metric: Metric, batch: Segments) -> Any:
+        scored.extend(batch.hypotheses)
+        return metric.checked_statistics(batch)
+
+    alignment = align_to_repair(hypothesis, segments.references[0][0])
+    assert len(alignment.differences) == count
+    references = {0: segments.references[0][0]}
+    repair_costs(WER(), segments, {0: alignment}, references, thorough=thorough, compute=compute)
+    return len(scored)
+
+
+@pytest.mark.parametrize("count", [1, 8, MAX_DIFFERENCES])
+def test_the_limit_of_thorough_explanations_bounds_their_work(count: int) -> None:
+    assert variants(count, thorough=True) <= THOROUGH * variants(count, thorough=False)
 
 
 def test_a_server_that_only_ranks_explains_nothing() -> None:
