@@ -7,7 +7,7 @@ import re
 import socket
 import threading
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http.client import HTTPConnection
 from typing import Any
 
@@ -234,6 +234,18 @@ def test_the_client_explains(live: Live) -> None:
         client.explain([ROW] * 51)
     with pytest.raises(AdequaError, match="differ in length"):
         client.explain([ROW["mt"]], [], "chrf")
+    calls: list[Callable[[], object]] = [
+        lambda: client.explain([ROW], "chrf", "adequa"),
+        lambda: client.score([ROW], ["chrf"], "adequa"),
+        lambda: client.score([ROW], ["chrf"], metrics=["adequa"]),
+    ]
+    for call in calls:
+        with pytest.raises(AdequaError, match="the second argument names the metric; give no"):
+            call()
+    with pytest.raises(AdequaError, match='references as "ref"; leave out references'):
+        client.explain(rows=[ROW], references=["It cost 500 euros."])
+    with pytest.raises(AdequaError, match='sources as "src"; leave out sources'):
+        client.explain(rows=[ROW], sources=["Es kostete 500 Euro."])
 
 
 def test_progress_is_streamed(live: Live) -> None:
