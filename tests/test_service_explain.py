@@ -8,6 +8,7 @@ import socket
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from http.client import HTTPConnection
 from typing import Any
 
@@ -294,42 +295,38 @@ def test_a_small_request_for_scores_does_not_wait_for_an_explanation(
     assert len(batches) > turn + 5
 
 
-def test_an_explanation_does_not_wait_for_comparisons(live: Live) -> None:
-    """Comparisons have their own threads, all of which may be busy."""
-    queue = live.service.catalogue.queue("wer")
-    compared: list[Any] = []
-    request = {**REQUEST, "metrics": ["wer"], "resamples": 10}
+@contextmanager
+def busy(live: Live, path: str, request: Mapping[str, Any], count: int) -> Iterator[list[Any]]:
+    """Post a request so many times while WER is locked; the answers come when it is unlocked."""
+    answers: list[Any] = []
     threads = [
-        threading.Thread(target=lambda: compared.append(live.post("/v1/compare", request)))
-        for _ in range(LIMITS.comparisons)
+        threading.Thread(target=lambda: answers.append(live.post(path, request)))
+        for _ in range(count)
     ]
-    with queue.metric_lock:
+    with live.service.catalogue.queue("wer").metric_lock:
         for thread in threads:
             thread.start()
-        until(lambda: len(live.service.tasks) == LIMITS.comparisons)
-        assert explained(live, rows=[ROW], metric="chrf")["scored"] == 1
-        assert not compared
+        yield answers
     for thread in threads:
         thread.join()
 
 
+def test_an_explanation_does_not_wait_for_comparisons(live: Live) -> None:
+    """Comparisons have their own threads, all of which may be busy."""
+    request = {**REQUEST, "metrics": ["wer"], "resamples": 10}
+    with busy(live, "/v1/compare", request, LIMITS.comparisons) as compared:
+        until(lambda: len(live.service.tasks) == LIMITS.comparisons)
+        assert explained(live, rows=[ROW], metric="chrf")["scored"] == 1
+        assert not compared
+
+
 def test_too_many_explanations_are_refused(live: Live) -> None:
-    queue = live.service.catalogue.queue("wer")
-    answers: list[Any] = []
     request = {"rows": [ROW], "metric": "wer"}
-    threads = [
-        threading.Thread(target=lambda: answers.append(live.post("/v1/explain", request)))
-        for _ in range(LIMITS.explanations)
-    ]
-    with queue.metric_lock:
-        for thread in threads:
-            thread.start()
+    with busy(live, "/v1/explain", request, LIMITS.explanations) as answers:
         until(lambda: len(live.service.explanations) == LIMITS.explanations)
         refused = live.post("/v1/explain", request)
         assert "2 explanations are being made or wait" in error(refused, 429)
         assert int(refused.headers["retry-after"]) >= 1
-    for thread in threads:
-        thread.join()
     assert [answer.status for answer in answers] == [200, 200]
 
 
