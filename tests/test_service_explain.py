@@ -16,11 +16,11 @@ import pytest
 
 from adequa import explain
 from adequa.errors import AdequaError
-from adequa.explanation.costs import MAX_DIFFERENCES, align_to_repair, repair_costs
-from adequa.metrics.base import Metric
+from adequa.explanation.costs import MAX_DIFFERENCES
 from adequa.metrics.edit_rates import WER
+from adequa.metrics.sacrebleu_metrics import CHRF
 from adequa.pretrained import ranker_folder
-from adequa.segments import Segments
+from adequa.segments import FloatArray, Segments
 from adequa.service.app import ServiceSettings
 from adequa.service.client import Client
 from adequa.service.limits import THOROUGH, Limits, RequestError
@@ -345,21 +345,25 @@ def test_an_explanation_ends_when_its_client_leaves(live: Live, accept: str) -> 
     assert live.service.catalogue.backlog.count == 0
 
 
+class CountingCHRF(CHRF):
+    """chrF that counts the hypotheses that it scores."""
+
+    scored = 0
+
+    def statistics(self, segments: Segments) -> FloatArray:
+        CountingCHRF.scored += len(segments)
+        return super().statistics(segments)
+
+
 def variants(count: int, *, thorough: bool) -> int:
     """How many hypotheses are scored to explain a segment of so many differences."""
     hypothesis = " ".join(f"same{n} wrong{n} same{n}" for n in range(count))
-    segments = Segments((hypothesis,), ((hypothesis.replace("wrong", "right"),),))
-    scored: list[str] = []
-
-    def compute(metric: Metric, batch: Segments) -> Any:
-        scored.extend(batch.hypotheses)
-        return metric.checked_statistics(batch)
-
-    alignment = align_to_repair(hypothesis, segments.references[0][0])
-    assert len(alignment.differences) == count
-    references = {0: segments.references[0][0]}
-    repair_costs(WER(), segments, {0: alignment}, references, thorough=thorough, compute=compute)
-    return len(scored)
+    CountingCHRF.scored = 0
+    reference = hypothesis.replace("wrong", "right")
+    result = explain([hypothesis], [reference], CountingCHRF(), language="en", thorough=thorough)
+    assert len(result.segments[0].pieces) == count
+    assert CountingCHRF.scored > count
+    return CountingCHRF.scored
 
 
 @pytest.mark.parametrize("count", [1, 8, MAX_DIFFERENCES])
