@@ -18,7 +18,11 @@ from adequa.io.score_files import ScoreFile
 from adequa.judgements import Preferences, RatedSystems, Ratings
 from adequa.metrics.base import MeanMetric
 from adequa.segments import FloatArray, Segments
-from adequa.statistics.significance import mean_share_interval, wilson_intervals
+from adequa.statistics.significance import (
+    clustered_wilson_interval,
+    mean_share_interval,
+    wilson_intervals,
+)
 
 TEXTS = Segments(
     hypotheses=(
@@ -251,6 +255,38 @@ def test_wilson_is_that_of_scipy(counts: tuple[int, int]) -> None:
     assert mean_share_interval(np.array([hits]), np.array([count]), 0.9) == pytest.approx(
         (low[0], high[0]), abs=1e-12
     )
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=60))
+def test_rows_in_clusters_of_their_own_have_the_plain_wilson_interval(values: list[bool]) -> None:
+    hits = np.array(values)
+    low, high = wilson_intervals(np.array([hits.sum()]), np.array([len(hits)]))
+    clustered = clustered_wilson_interval(hits, np.arange(len(hits)))
+    assert clustered == pytest.approx((low[0], high[0]))
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.3])
+def test_repeated_rows_of_a_cluster_add_no_certainty(rate: float) -> None:
+    hits = np.random.default_rng(0).uniform(size=200) < rate
+    once = clustered_wilson_interval(hits, np.arange(200))
+    repeated = clustered_wilson_interval(np.repeat(hits, 10), np.repeat(np.arange(200), 10))
+    assert repeated == pytest.approx(once, abs=0.001)
+
+
+def test_clustered_intervals_contain_the_rate_as_often_as_they_should() -> None:
+    """Rates of clusters vary by a beta distribution, with 0.8 as their mean."""
+    generator = np.random.default_rng(2)
+    clusters = np.repeat(np.arange(150), 8)
+    contained = []
+    for _ in range(500):
+        rates = generator.beta(1.6, 0.4, size=150)[clusters]
+        hits = generator.uniform(size=len(rates)) < rates
+        low, high = clustered_wilson_interval(hits, clusters)
+        plain = wilson_intervals(np.array([hits.sum()]), np.array([len(hits)]))
+        contained.append((low <= 0.8 <= high, plain[0][0] <= 0.8 <= plain[1][0]))
+    clustered, independent = np.mean(contained, axis=0)
+    assert clustered == pytest.approx(0.95, abs=0.03)
+    assert independent < 0.85
 
 
 def test_the_interval_of_a_mean_by_hand() -> None:

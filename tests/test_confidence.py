@@ -1,8 +1,9 @@
-"""Confidence of segment scores: conformal intervals, expected errors, bands, files and verbs."""
+"""Confidence of segment scores: intervals, expected errors, bands, files and verbs."""
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import subprocess
@@ -26,6 +27,7 @@ from adequa.agreement.confidence import (
     median_line,
     on_scale,
 )
+from adequa.agreement.coverage import pair_coverage
 from adequa.cli.main import main
 from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError, LanguageWarning
@@ -56,7 +58,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 METRIC = load_metric("adequa:threads=1")
 
 
-# Conformal quantiles and the fit
+# Quantiles and the fit
 
 
 def test_conformal_quantiles_by_hand() -> None:
@@ -192,25 +194,25 @@ OUTPUTS = {
 
 def test_a_table_of_shipped_estimates() -> None:
     """What the shipped file says of a few outputs; another processor may change a digit."""
-    sure = adequa.confidence(list(OUTPUTS), [REFERENCE] * len(OUTPUTS), METRIC)
-    columns = (sure.scores, sure.low, sure.high, sure.error)
+    result = adequa.confidence(list(OUTPUTS), [REFERENCE] * len(OUTPUTS), METRIC)
+    columns = (result.scores, result.low, result.high, result.error)
     for row, expected in enumerate(OUTPUTS.values()):
         numbers = [float(column[row]) for column in columns]
         assert numbers == pytest.approx(expected[:4], abs=0.02)
-        assert sure.bands[row] == expected[4]
-    assert sure.fractions == pytest.approx({"publish": 0.4, "check": 0.2, "redo": 0.4})
+        assert result.bands[row] == expected[4]
+    assert result.fractions == pytest.approx({"publish": 0.4, "check": 0.2, "redo": 0.4})
 
 
 def test_intervals_grow_with_the_level_and_are_wider_for_one_rater() -> None:
     texts = ["The committee did not approve the budget."], [REFERENCE]
     levels = [0.5, 0.63, 0.8, 0.905, 0.99]
-    sure = [adequa.confidence(*texts, METRIC, level=level) for level in levels]
-    widths = [float(each.high[0] - each.low[0]) for each in sure]
+    results = [adequa.confidence(*texts, METRIC, level=level) for level in levels]
+    widths = [float(each.high[0] - each.low[0]) for each in results]
     assert widths == sorted(widths)
     assert len(set(widths)) == len(widths)
     one = adequa.confidence(*texts, METRIC, level=0.8, raters="one")
-    assert one.low[0] < sure[2].low[0]
-    assert one.bands == sure[2].bands
+    assert one.low[0] < results[2].low[0]
+    assert one.bands == results[2].bands
 
 
 def test_neighbours_and_batches_do_not_matter() -> None:
@@ -250,27 +252,90 @@ def test_segments_unlike_those_that_were_rated_are_not_published() -> None:
     assert [BANDS[code] for code in wide.estimate(np.full(3, 0.99), texts).band][2] == "publish"
 
 
+def test_every_rating_is_at_least_zero_and_none_is_below() -> None:
+    """Bands that begin at 0: with `good` 0 all is good, and with `poor` 0 nothing is poor."""
+    shipped = read_confidence(METRIC_FOLDER / CONFIDENCE)
+    scores = np.array([0.0, 0.1, 0.3])
+    texts = TextFeatures(np.full(3, 0.5), np.full(3, 0.1), np.zeros(3, dtype=np.bool_))
+    for rule, expected in (
+        (BandRule(good=0, poor=0, probability=0.5), "publish"),
+        (BandRule(good=1, poor=0, probability=0.5), "check"),
+    ):
+        codes = replace(shipped, rule=rule).estimate(scores, texts).band
+        assert {BANDS[code] for code in codes} == {expected}
+
+
 def test_another_language_is_warned_of() -> None:
     german, references = (
         (EXAMPLES / f"german{name}.txt").read_text("utf-8").splitlines()
         for name in ("", "-reference")
     )
     with pytest.warns(LanguageWarning, match="adequa knows English alone"):
-        sure = adequa.confidence(german, references, METRIC)
-    assert any("longer than all that people rated, or not in English" in n for n in sure.notes)
+        result = adequa.confidence(german, references, METRIC)
+    assert any("longer than all rated segments, or not in English" in n for n in result.notes)
+
+
+def test_outputs_of_one_reference_are_not_independent() -> None:
+    """Each row of 300 stands there five times; the intervals of fractions stay as wide."""
+    shipped = replace(Estimator.of(METRIC), raters="panel")
+    rated = synthetic(300, seed=10, outputs=1)
+    once = pair_coverage("all", rated, shipped)
+    repeated = pair_coverage("all", rated.select(np.repeat(np.arange(300), 5)), shipped)
+    assert repeated.covered == once.covered
+    assert (repeated.covered_low, repeated.covered_high) == pytest.approx(
+        (once.covered_low, once.covered_high), abs=1e-3
+    )
+    for first, second in zip(once.bands, repeated.bands, strict=True):
+        assert (second.good_low, second.good_high, second.poor_low, second.poor_high) == (
+            pytest.approx((first.good_low, first.good_high, first.poor_low, first.poor_high), 0.01)
+        )
 
 
 # Results
 
 
 def test_a_result_in_all_its_forms() -> None:
-    sure = adequa.confidence(list(OUTPUTS), [REFERENCE] * len(OUTPUTS), METRIC)
-    frame = sure.to_pandas()
+    result = adequa.confidence(list(OUTPUTS), [REFERENCE] * len(OUTPUTS), METRIC)
+    frame = result.to_pandas()
     assert list(frame.columns) == ["segment", "score", "low", "high", "error", "band"]
-    assert frame["low"].tolist() == sure.low.tolist()
-    assert json.loads(sure.to_json())["bands"] == list(sure.bands)
-    assert sure.to_text().splitlines()[0].split() == list(frame.columns)
-    assert list(csv.reader(io.StringIO(sure.to_csv())))[1][-1] == "publish"
+    assert frame["low"].tolist() == result.low.tolist()
+    assert json.loads(result.to_json())["bands"] == list(result.bands)
+    assert result.to_text().splitlines()[0].split() == list(frame.columns)
+    assert list(csv.reader(io.StringIO(result.to_csv())))[1][-1] == "publish"
+
+
+def test_results_name_the_metric_and_the_file_of_the_confidence(tmp_path: Path) -> None:
+    """The shipped file, and one with other intervals: the scores are equal, and the file is not."""
+    shipped = (METRIC_FOLDER / CONFIDENCE).read_bytes()
+    (tmp_path / "copy.json").write_bytes(shipped)
+    content = json.loads(shipped)
+    content["raters"]["panel"] |= {"data": "mine.tsv", "radii": [9.0] * len(LEVELS)}
+    (tmp_path / "mine.json").write_text(json.dumps(content), encoding="utf-8")
+    results = [
+        adequa.confidence(["A cat sat."], ["The cat sat."], METRIC, file=file)
+        for file in (None, tmp_path / "copy.json", tmp_path / "mine.json")
+    ]
+    digest = hashlib.sha256(shipped).hexdigest()[:12]
+    signatures = [str(each.estimator.signature) for each in results]
+    assert signatures[0] == f"confidence|raters:panel|level:0.9|data:wmt13-da|file:{digest}"
+    assert signatures[1] == signatures[0]
+    assert signatures[2].startswith("confidence|raters:panel|level:0.9|data:mine.tsv|file:")
+    assert digest not in signatures[2]
+    for result, signature in zip(results, signatures, strict=True):
+        shape = result.to_dict()
+        assert shape["metric"] == "adequa"
+        assert shape["signature"] == str(METRIC.signature(1))
+        assert shape["confidence"]["signature"] == signature
+        assert shape["notes"] == []
+        assert signature in result.to_text()
+    assert results[0].to_dict()["confidence"] | {"bands": None} == {
+        "signature": signatures[0],
+        "level": 0.9,
+        "raters": "panel",
+        "data": "wmt13-da",
+        "file": digest,
+        "bands": None,
+    }
 
 
 def test_streams_of_scores_have_confidence_in_all_formats() -> None:
@@ -298,6 +363,9 @@ def test_streams_of_scores_have_confidence_in_all_formats() -> None:
             assert system.confidence is not None
             assert system.confidence.error == pytest.approx(whole.error.mean())
             assert system.confidence.fractions == whole.fractions
+        signature = str(estimators["adequa"].signature)
+        assert signature in scored.to_text().splitlines()
+        assert scored.to_dict()["metrics"][0]["confidence"]["signature"] == signature
         rows = list(csv.DictReader(io.StringIO(scored.to_csv())))
         if keep:
             assert [float(row["adequa_low"]) for row in rows[:36]] == whole.low.tolist()
@@ -452,6 +520,7 @@ def test_confidence_is_trained_used_and_measured(run: Run, tmp_path: Path) -> No
     assert [each["name"] for each in shape["pairs"]] == ["cs-en", "de-en"]
     assert shape["all"]["covered"] == pytest.approx(0.9, abs=0.03)
     assert sum(band["segments"] for band in shape["all"]["bands"][:3]) == 260
+    assert shape["confidence"].startswith("confidence|raters:panel|level:0.9|data:ratings")
     only = run("coverage", "ratings.tsv", "-m", "metric", "--threshold", "0", "--lp", "de-en")
     assert only.returncode == 0
     assert "in the interval" not in only.stdout

@@ -34,6 +34,7 @@ from adequa.explanation.results import GROUPS
 from adequa.languages import parse_language
 from adequa.metrics.base import MeanMetric, Metric
 from adequa.metrics.registry import load_metric
+from adequa.metrics.sacrebleu_metrics import CHRF
 from adequa.segments import FloatArray, Segments
 from adequa.tables import Format
 from judgements import needs_judgements
@@ -458,13 +459,28 @@ def test_severities_by_cost_length_and_kind() -> None:
     assert SEVERITY_THRESHOLDS.minor < SEVERITY_THRESHOLDS.major < SEVERITY_THRESHOLDS.critical
 
 
+class _FractionCHRF(CHRF):
+    """chrF on a scale from 0 to 1."""
+
+    range = (0, 1)
+
+    def segment_scores(self, statistics: FloatArray) -> FloatArray:
+        return super().segment_scores(statistics) / 100
+
+
 def test_severities_do_not_depend_on_the_unit_of_a_metric() -> None:
-    hypotheses, references = ["It cost 300 euros."], ["It cost 500 euros."]
-    fine = adequa.explain(hypotheses, references, "chrf").segments[0].pieces[0]
-    rate = adequa.explain(hypotheses, references, "wer").segments[0].pieces[0]
-    assert fine.cost > 20
-    assert rate.cost < 1
-    assert {fine.severity, rate.severity} <= {"minor", "major"}
+    """chrF from 0 to 100 and from 0 to 1: the costs are a hundredth, and the severities equal."""
+    hypotheses = ["It cost 300 euros.", "the Dog ran home", "A cats sat on mat"]
+    references = ["It cost 500 euros.", "The dog never ran home", "The cat sat on the mat."]
+    percent = adequa.explain(hypotheses, references, load_metric("chrf"), language="en")
+    fraction = adequa.explain(hypotheses, references, _FractionCHRF(), language="en")
+    pieces, others = (
+        [piece for each in result.segments for piece in each.pieces]
+        for result in (percent, fraction)
+    )
+    assert [each.severity for each in others] == [each.severity for each in pieces]
+    assert len({each.severity for each in pieces}) > 1
+    assert [100 * each.cost for each in others] == pytest.approx([each.cost for each in pieces])
 
 
 # Systems

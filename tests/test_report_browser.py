@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 from importlib import resources
@@ -16,7 +15,7 @@ import pytest
 from adequa import ComparisonSettings, ScoreFile, compare
 from adequa.comparison.html import comparison_page
 from adequa.languages import TargetLanguage
-from browser import browser, needs_browser, opened, violations
+from browser import needs_browser, opened, violations
 from judgements import FOLDER
 from marked_words import MARKED
 from test_cli import EXAMPLES
@@ -28,12 +27,6 @@ if TYPE_CHECKING:
 
 pytestmark = needs_browser
 SETTINGS = ComparisonSettings(resamples=100, swaps=200)
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browser() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ import pytest
 from adequa import ComparisonSettings, compare
 from adequa.comparison import html
 from adequa.explanation.pieces import PENALTIES
-from browser import browser, needs_browser, opened, violations
+from browser import needs_browser, opened, violations
 from test_cli import EXAMPLES
 from test_report import NASTY
 
@@ -22,12 +21,6 @@ if TYPE_CHECKING:
 
 pytestmark = needs_browser
 SETTINGS = ComparisonSettings(resamples=100, swaps=200)
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browser() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

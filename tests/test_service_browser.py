@@ -16,7 +16,7 @@ import sacrebleu
 
 from adequa.service.app import ServiceSettings
 from adequa.service.limits import Limits
-from browser import Watched, browser, needs_browser, violations
+from browser import Watched, needs_browser, violations
 from input_kinds import KINDS, Case, cases
 from live_service import Live, served, until
 from test_cli import EXAMPLES, adequa
@@ -28,12 +28,6 @@ if TYPE_CHECKING:
 pytestmark = needs_browser
 METRICS = ("chrf", "wer", "bleu")
 PHONE = {"width": 390, "height": 844}
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browser() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from adequa.service.app import ServiceSettings
-from adequa.service.limits import VARIANTS
+from adequa.service.limits import THOROUGH, VARIANTS
 from live_service import Live, served
 from test_cli import ROOT, adequa
 
@@ -111,6 +111,7 @@ def test_limits_are_those_of_the_server(live: Live) -> None:
         *(f"{limits.characters:,} characters", f"{limits.queue:,} segments wait"),
         *(f"{limits.timeout:g} seconds", f"{limits.pace:,} bytes per second"),
         f"{limits.bodies // 10**6} MB together",
-        *(f"explains {limits.explained:,}", f"{limits.body // VARIANTS:,} characters together"),
+        *(f"explains {limits.explained:,}", f"or {limits.explained // THOROUGH:,} thoroughly"),
+        *(f"more than {limits.explained:,}", f"{limits.body // VARIANTS:,} characters together"),
     ):
         assert completed in TEXT

@@ -7,7 +7,8 @@ import re
 import socket
 import threading
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from http.client import HTTPConnection
 from typing import Any
 
@@ -15,12 +16,14 @@ import pytest
 
 from adequa import explain
 from adequa.errors import AdequaError
+from adequa.explanation.costs import MAX_DIFFERENCES
 from adequa.metrics.edit_rates import WER
+from adequa.metrics.sacrebleu_metrics import CHRF
 from adequa.pretrained import ranker_folder
-from adequa.segments import Segments
+from adequa.segments import FloatArray, Segments
 from adequa.service.app import ServiceSettings
 from adequa.service.client import Client
-from adequa.service.limits import Limits, RequestError
+from adequa.service.limits import THOROUGH, Limits, RequestError
 from live_service import JSON, LINES, Live, served, until
 from test_cli import EXAMPLES
 
@@ -177,7 +180,7 @@ BAD: dict[str, tuple[dict[str, Any], int, str]] = {
     "too many thoroughly": (
         {"rows": [ROW] * 13, "thorough": True},
         413,
-        "explains thoroughly 12 in one request",
+        "explains thoroughly 6 in one request",
     ),
     "too long": (
         {"rows": [{"mt": "a " * 1_000, "ref": "b " * 1_000}] * 2, "worst": 2},
@@ -209,7 +212,7 @@ def test_a_metric_of_whole_corpora_explains_fewer_segments_of_large_ones() -> No
     check = Limits().check_explanation
     assert check([texts], 1_666, thorough=False) == 1_666
     assert check([texts], 64, thorough=False, needs_whole_corpus=True) == 64
-    for worst, thorough in ((65, False), (17, True)):
+    for worst, thorough in ((65, False), (9, True)):
         with pytest.raises(RequestError, match=f"There are {worst} segments"):
             check([texts], worst, thorough=thorough, needs_whole_corpus=True)
 
@@ -232,6 +235,18 @@ def test_the_client_explains(live: Live) -> None:
         client.explain([ROW] * 51)
     with pytest.raises(AdequaError, match="differ in length"):
         client.explain([ROW["mt"]], [], "chrf")
+    calls: list[Callable[[], object]] = [
+        lambda: client.explain([ROW], "chrf", "adequa"),
+        lambda: client.score([ROW], ["chrf"], "adequa"),
+        lambda: client.score([ROW], ["chrf"], metrics=["adequa"]),
+    ]
+    for call in calls:
+        with pytest.raises(AdequaError, match="the second argument names the metric; give no"):
+            call()
+    with pytest.raises(AdequaError, match='references as "ref"; leave out references'):
+        client.explain(rows=[ROW], references=["It cost 500 euros."])
+    with pytest.raises(AdequaError, match='sources as "src"; leave out sources'):
+        client.explain(rows=[ROW], sources=["Es kostete 500 Euro."])
 
 
 def test_progress_is_streamed(live: Live) -> None:
@@ -280,42 +295,38 @@ def test_a_small_request_for_scores_does_not_wait_for_an_explanation(
     assert len(batches) > turn + 5
 
 
-def test_an_explanation_does_not_wait_for_comparisons(live: Live) -> None:
-    """Comparisons have their own threads, all of which may be busy."""
-    queue = live.service.catalogue.queue("wer")
-    compared: list[Any] = []
-    request = {**REQUEST, "metrics": ["wer"], "resamples": 10}
+@contextmanager
+def busy(live: Live, path: str, request: Mapping[str, Any], count: int) -> Iterator[list[Any]]:
+    """Post a request so many times while WER is locked; the answers come when it is unlocked."""
+    answers: list[Any] = []
     threads = [
-        threading.Thread(target=lambda: compared.append(live.post("/v1/compare", request)))
-        for _ in range(LIMITS.comparisons)
+        threading.Thread(target=lambda: answers.append(live.post(path, request)))
+        for _ in range(count)
     ]
-    with queue.metric_lock:
+    with live.service.catalogue.queue("wer").metric_lock:
         for thread in threads:
             thread.start()
-        until(lambda: len(live.service.tasks) == LIMITS.comparisons)
-        assert explained(live, rows=[ROW], metric="chrf")["scored"] == 1
-        assert not compared
+        yield answers
     for thread in threads:
         thread.join()
 
 
+def test_an_explanation_does_not_wait_for_comparisons(live: Live) -> None:
+    """Comparisons have their own threads, all of which may be busy."""
+    request = {**REQUEST, "metrics": ["wer"], "resamples": 10}
+    with busy(live, "/v1/compare", request, LIMITS.comparisons) as compared:
+        until(lambda: len(live.service.tasks) == LIMITS.comparisons)
+        assert explained(live, rows=[ROW], metric="chrf")["scored"] == 1
+        assert not compared
+
+
 def test_too_many_explanations_are_refused(live: Live) -> None:
-    queue = live.service.catalogue.queue("wer")
-    answers: list[Any] = []
     request = {"rows": [ROW], "metric": "wer"}
-    threads = [
-        threading.Thread(target=lambda: answers.append(live.post("/v1/explain", request)))
-        for _ in range(LIMITS.explanations)
-    ]
-    with queue.metric_lock:
-        for thread in threads:
-            thread.start()
+    with busy(live, "/v1/explain", request, LIMITS.explanations) as answers:
         until(lambda: len(live.service.explanations) == LIMITS.explanations)
         refused = live.post("/v1/explain", request)
         assert "2 explanations are being made or wait" in error(refused, 429)
         assert int(refused.headers["retry-after"]) >= 1
-    for thread in threads:
-        thread.join()
     assert [answer.status for answer in answers] == [200, 200]
 
 
@@ -332,6 +343,32 @@ def test_an_explanation_ends_when_its_client_leaves(live: Live, accept: str) -> 
         until(lambda: len(live.service.explanations) == 0)
     until(lambda: queue.is_idle)
     assert live.service.catalogue.backlog.count == 0
+
+
+class CountingCHRF(CHRF):
+    """chrF that counts the hypotheses that it scores."""
+
+    scored = 0
+
+    def statistics(self, segments: Segments) -> FloatArray:
+        CountingCHRF.scored += len(segments)
+        return super().statistics(segments)
+
+
+def variants(count: int, *, thorough: bool) -> int:
+    """How many hypotheses are scored to explain a segment of so many differences."""
+    hypothesis = " ".join(f"same{n} wrong{n} same{n}" for n in range(count))
+    CountingCHRF.scored = 0
+    reference = hypothesis.replace("wrong", "right")
+    result = explain([hypothesis], [reference], CountingCHRF(), language="en", thorough=thorough)
+    assert len(result.segments[0].pieces) == count
+    assert CountingCHRF.scored > count
+    return CountingCHRF.scored
+
+
+@pytest.mark.parametrize("count", [1, 8, MAX_DIFFERENCES])
+def test_the_limit_of_thorough_explanations_bounds_their_work(count: int) -> None:
+    assert variants(count, thorough=True) <= THOROUGH * variants(count, thorough=False)
 
 
 def test_a_server_that_only_ranks_explains_nothing() -> None:

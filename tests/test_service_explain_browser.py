@@ -12,7 +12,7 @@ import pytest
 from adequa import explain
 from adequa.segments import Segments
 from adequa.service.app import ServiceSettings
-from browser import browser, needs_browser, opened, violations
+from browser import needs_browser, opened, violations
 from live_service import Live, served, until
 from test_report import NASTY
 from test_service_browser import PHONE, compare, paste, visited
@@ -26,12 +26,6 @@ SYSTEMS = {
     "new": ["😀 it cost 500 euros today", "the old dog ran"],
 }
 REFERENCES = ["😀 it cost 500 euros today", "the old dog ran home"]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browser() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,14 @@
 """Fitting the confidence of segment scores to human ratings.
 
-The file of `fit_confidence` rests on ratings that the metric was not trained on. Every segment is
-predicted by a model that was fitted without it: the ratings are split into folds by reference, so
-that no two outputs of a segment stand on both sides, and the conformal quantiles are those of all
-held-out ratings (cross-conformal prediction, Vovk 2015).
+`fit_confidence` needs ratings that the metric was not trained on. They are split into folds by
+reference, so that all outputs of a segment are in one fold. Each fold is predicted by a model
+fitted on the others, and the radii of the intervals are quantiles of all these residuals. The
+median and the expected distances of the final model are then fitted on all ratings. This is
+neither split conformal nor cross-conformal prediction, and coverage is approximate: it has no
+finite-sample guarantee.
 
-Such intervals hold for ratings like those. How they hold for others is seen by leaving out each
-language pair in turn, which `fit_confidence` reports, and on other ratings (`coverage`).
+Intervals hold for ratings like the fitted ones. `fit_confidence` reports coverage for each language
+pair when it is left out, and `coverage` measures it on other ratings.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ from adequa.tables import MISSING, Cell, Column, Result, Table, plain
 FOLDS: Final = 10
 FEWEST: Final = 200  # ratings to fit on: with fewer, wide intervals rest on a handful of them
 _FEWEST_REST: Final = 50  # ratings of a language pair for a coverage to be reported
-_LEAST: Final = 0.25  # of the mean distance: no segment is expected to have less
+_LEAST: Final = 0.25  # lower bound of expected distances, as a fraction of the mean distance
 _DECIMALS: Final = 6  # of stored numbers
 _ITERATIONS: Final = 100
 
@@ -102,10 +104,10 @@ def rated_scores(
     *,
     as_they_are: bool = False,
 ) -> RatedScores:
-    """Score what was rated, and put the ratings on the scale of the metric.
+    """Score the rated outputs, and map the ratings to the scale of the metric.
 
-    Ratings of a panel are averaged where an output is rated again; those of one rater are not.
-    `as_they_are` leaves them on their own scale.
+    Repeated ratings of an output are averaged for a panel, and not for single raters.
+    `as_they_are` leaves the ratings on their own scale.
     """
     packed = packed_metric(metric)
     if raters == "panel":
@@ -127,7 +129,7 @@ def rated_scores(
 
 
 def on_scale(ratings: FloatArray, score_map: ScoreMap) -> FloatArray:
-    """Put standardised ratings on the line of the metric's scores, cut off at its ends.
+    """Map standardised ratings to the scale of the metric linearly, and clip them to it.
 
     >>> on_scale(np.array([-2.0, 0.0, 0.5, 3.0]), ScoreMap(unrelated=-1.0, reference=1.0))
     array([0.  , 0.5 , 0.75, 1.  ])
@@ -137,7 +139,7 @@ def on_scale(ratings: FloatArray, score_map: ScoreMap) -> FloatArray:
 
 
 def check_standardised(ratings: Ratings) -> None:
-    """Raise where ratings are plainly not standardised by rater, as DA's z scores are."""
+    """Raise where ratings are not standardised by rater, as DA's z scores are."""
     mean, deviation = float(ratings.scores.mean()), float(ratings.scores.std())
     least, most = _STANDARD_DEVIATIONS
     if abs(mean) > _LARGEST_MEAN or not least <= deviation <= most:
@@ -149,7 +151,7 @@ def check_standardised(ratings: Ratings) -> None:
 
 
 def fit_model(rated: RatedScores, seed: int = 0) -> RatingModel:
-    """Fit the distribution of ratings; see the module for how."""
+    """Fit the distribution of ratings: medians and distances on all, quantiles by K folds."""
     if len(rated) < FEWEST:
         raise AdequaError(
             f"Confidence is fitted on {FEWEST} ratings or more, and {rated.data or 'the file'} has "
@@ -174,7 +176,7 @@ def fit_model(rated: RatedScores, seed: int = 0) -> RatingModel:
 
 
 def _fit_parts(rated: RatedScores) -> RatingModel:
-    """Fit median and expected distances; quantiles are still to come."""
+    """Fit median and expected distances; quantiles and radii are zeros."""
     intercept, slope = median_line(rated.scores, rated.ratings)
     medians = np.clip(intercept + slope * rated.scores, 0, 1)
     none = np.zeros(len(LEVELS))
@@ -223,24 +225,26 @@ def median_line(x: FloatArray, y: FloatArray) -> tuple[float, float]:
 
 
 def conformal_quantiles(values: FloatArray, levels: FloatArray) -> FloatArray:
-    """Return the conformal quantile of each level: of n values, the ⌈level (n + 1)⌉-th smallest.
+    """Return the quantile of each level as the ⌈level (n + 1)⌉-th smallest of n values.
 
-    Of a further value that is exchangeable with these, the probability of being at most as large
-    is `level` or more. Where n is too small for a level, it is the largest value.
+    It is the quantile of conformal prediction: a further value that is exchangeable with these is
+    at most as large with a probability of `level` or more. Residuals of K folds are not
+    exchangeable with those of the final model, for which this holds approximately. Where n is too
+    small for a level, the largest value is returned.
 
     >>> conformal_quantiles(np.array([3.0, 1.0, 2.0, 5.0, 4.0, 7.0, 6.0, 8.0, 9.0]),
     ...     np.array([0.5, 0.9, 0.99]))
     array([5., 9., 9.])
     """
     ordered = np.sort(values)
-    # Rounding: 0.9 times 10 is 9, whatever a computer makes of it.
+    # Without rounding, 0.9 times 10 might be slightly more than 9, whose ceiling is 10.
     ranks = np.ceil(np.round(levels * (len(ordered) + 1), 9)).astype(np.intp)
     return np.asarray(ordered[np.minimum(ranks, len(ordered)) - 1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairTransfer:
-    """A language pair, and how many of its ratings are in intervals fitted on the other pairs."""
+    """Coverage on one language pair of intervals that were fitted on the other pairs."""
 
     raters: Raters
     name: str
@@ -250,7 +254,7 @@ class PairTransfer:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FittedConfidence(Result):
-    """A fitted model, and the coverage for each language pair when it is left out."""
+    """A fitted model, and its coverage on each language pair when that pair is left out."""
 
     model: ConfidenceModel
     transfers: tuple[PairTransfer, ...]
@@ -348,7 +352,7 @@ def fit_confidence(
 
 
 def ratings_of(data: JudgementData) -> Ratings:
-    """Load ratings of segments; raise where the judgements are others."""
+    """Load ratings of segments; raise where the judgements are of another kind."""
     loaded = load_dataset(data)
     if not isinstance(loaded, Ratings):
         name = identified(loaded).name or "The file"
@@ -357,7 +361,7 @@ def ratings_of(data: JudgementData) -> Ratings:
 
 
 def _transfers(rated: RatedScores, raters: Raters, seed: int) -> Iterator[PairTransfer]:
-    """Measure coverage on each language pair with what is fitted on the others."""
+    """Measure the coverage on each language pair of a model fitted on the others."""
     names = np.array(rated.pairs)
     for pair, rows in rows_by(rated.pairs).items():
         others = rated.select(names != pair)
@@ -371,12 +375,12 @@ def _transfers(rated: RatedScores, raters: Raters, seed: int) -> Iterator[PairTr
 
 def inside(ratings: FloatArray, low: FloatArray, high: FloatArray) -> Mask:
     """Return which ratings are in their intervals."""
-    # Ends are sums of rounded numbers; a rating at the end of the scale is in an interval up to it.
+    # Tolerance for rounding: a rating of 1 is inside an interval that ends at 1.
     return (ratings >= low - 1e-9) & (ratings <= high + 1e-9)
 
 
 def percent(fraction: float) -> str:
-    """A fraction for readers.
+    """Format a fraction as a percentage.
 
     >>> percent(0.8952), percent(nan)
     ('89.5%', '–')

@@ -1,23 +1,22 @@
-"""How many human ratings are in the intervals of segment scores, and what people said of each band.
+"""Measure interval coverage and band precision on human ratings.
 
-Intervals were fitted on other ratings (`adequa.agreement.confidence`). A 90% interval is right if
-it has 90% of the ratings in it, and useful if it is narrow: the yardstick is an interval of one
-width for all segments. A band is right if people rate its segments as it says.
+Intervals were fitted on other ratings (`adequa.agreement.confidence`). A 90% interval should cover
+90% of the ratings, and be narrow: the baseline is an interval of constant width. The precision of a
+band is the fraction of its segments that are rated as the band predicts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from adequa.agreement.confidence import RatedScores, inside, percent, rated_scores, ratings_of
-from adequa.agreement.groups import ALL, rows_by
+from adequa.agreement.groups import ALL, codes, rows_by
 from adequa.agreement.protocol import Protocol, settings_or_default
 from adequa.agreement.selection import Selection, selected
 from adequa.datasets.load import JudgementData
@@ -32,24 +31,27 @@ from adequa.scoring.confidence import (
     DEFAULT_LEVEL,
     PEOPLE,
     BandRule,
+    Bands,
     Estimator,
     Raters,
     check_level,
 )
-from adequa.segments import FloatArray
-from adequa.statistics.significance import wilson_intervals
+from adequa.segments import FloatArray, IntArray
+from adequa.statistics.significance import clustered_wilson_interval
 from adequa.tables import MISSING, Cell, Column, Result, Table, plain
+
+_CLUSTERS_NOTE: Final = "95% interval: Wilson's, with the outputs of a reference as a cluster"
 
 
 @dataclass(frozen=True, slots=True)
 class BandFigures:
-    """What people said of the segments of one band."""
+    """Fractions of good and of poor ratings in one band, with 95% intervals."""
 
     band: str  # or "all"
     segments: int
     fraction: float
     good: float  # fraction of ratings that are good
-    good_low: float  # bounds of its 95% Wilson interval
+    good_low: float  # bounds of its 95% interval
     good_high: float
     poor: float  # fraction of ratings that are poor
     poor_low: float
@@ -63,10 +65,10 @@ class PairCoverage:
     name: str
     ratings: int
     covered: float  # fraction of ratings in their intervals
-    covered_low: float  # bounds of its 95% Wilson interval
+    covered_low: float  # bounds of its 95% interval
     covered_high: float
     width: float  # mean width of the intervals
-    constant_covered: float  # the same for intervals that all have one width before clipping
+    constant_covered: float  # the same for intervals of constant width before clipping
     constant_width: float
     expected_error: float  # mean
     error: float  # mean distance of score and rating
@@ -76,7 +78,7 @@ class PairCoverage:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class IntervalCoverage(Result):
-    """How many ratings are in their intervals, and what people said of each band."""
+    """Coverage of intervals and precision of bands, by language pair."""
 
     dataset: str
     raters: Raters
@@ -84,8 +86,9 @@ class IntervalCoverage(Result):
     rule: BandRule
     pairs: tuple[PairCoverage, ...]
     total: PairCoverage
-    signature: str
-    threshold: float | None = None  # of ratings on a scale of their own, which have no intervals
+    confidence: str  # signature of the intervals and bands
+    signature: str = ""  # of the metric
+    threshold: float | None = None  # for ratings on another scale, which have no intervals
     selection: str = ""
     notes: tuple[str, ...] = ()
 
@@ -124,10 +127,11 @@ class IntervalCoverage(Result):
         ]
         what = f"{counted(self.total.ratings, 'rating')} of {PEOPLE[self.raters]}"
         notes = (
-            "of one width: ratings in intervals that all have one width, as fitted, and that width "
-            "where it is cut off at 0 and 1",
-            "error: mean distance of score and rating; correlation: of the expected errors of "
-            "segments with their errors",
+            "of one width: ratings in intervals of constant width, and their mean width after "
+            "clipping to 0 and 1",
+            "error: mean distance of score and rating; correlation: of expected and measured "
+            "errors of segments",
+            _CLUSTERS_NOTE,
         )
         title = f"{self.dataset}: {self.level:.0%} intervals, {what}"
         return Table(columns, rows, title, notes)
@@ -158,8 +162,10 @@ class IntervalCoverage(Result):
             for each in self._rows
             for band in each.bands
         ]
-        notes = tuple(filter(None, (*self.notes, self.selection, self.signature)))
-        return Table(columns, rows, f"{self.dataset}: what people said of each band", notes)
+        signatures = self.selection, self.signature, self.confidence
+        clusters = () if self.threshold is None else (_CLUSTERS_NOTE,)
+        notes = tuple(filter(None, (*clusters, *self.notes, *signatures)))
+        return Table(columns, rows, f"{self.dataset}: human ratings by band", notes)
 
     @property
     def _rows(self) -> tuple[PairCoverage, ...]:
@@ -195,6 +201,7 @@ class IntervalCoverage(Result):
             "threshold": self.threshold,
             "selection": self.selection,
             "signature": self.signature,
+            "confidence": self.confidence,
             "pairs": [plain(each) for each in self.pairs],
             "all": plain(self.total),
             "notes": list(self.notes),
@@ -212,49 +219,64 @@ def coverage(
     selection: Selection | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> IntervalCoverage:
-    """Count how many ratings are in the intervals of `adequa.confidence`, and rate its bands.
+    """Measure the coverage of the intervals of `adequa.confidence`, and the precision of its bands.
 
     `judgements` are ratings as `adequa.evaluate` takes them, standardised (DA's z scores). `raters`
-    says what they are: "one" where each is that of one person, "panel" where each is the mean of
-    about 15; by default what is known of a named dataset, else "panel". `file` names another file
-    of `adequa train confidence`. With a `threshold`, ratings are of any scale, such as MQM, and
-    what counts is how many of each band are at least as high; there are no intervals.
+    is "one" if each is the rating of a single person, and "panel" if it is the mean of about 15; by
+    default that of a named dataset, else "panel". `file` names another file of
+    `adequa train confidence`. With a `threshold`, ratings may be on any scale, such as MQM: bands
+    are then measured by the fraction of ratings that are at least the threshold, and no intervals.
     """
     check_level(level)
     selection = settings_or_default(Selection, selection, "selection")
     loaded = ratings_of(judgements)
-    chosen, notes = selected(loaded, selection, Protocol())
-    if not isinstance(chosen, Ratings):
-        raise TypeError("a selection of ratings holds ratings")
+    chosen, notes = _selected_ratings(loaded, selection)
     if raters is None:
         raters = _raters_of(loaded.name)
     with shared_metric(metric) as scorer:
         estimator = Estimator.of(scorer, raters=raters, level=level, file=file)
         progress.expect(len(chosen))
-        rated = rated_scores(
-            scorer, chosen, estimator.raters, progress, as_they_are=threshold is not None
-        )
+        raw = threshold is not None
+        rated = rated_scores(scorer, chosen, estimator.raters, progress, as_they_are=raw)
         signature = str(scorer.segment_signature(_reference_count(chosen)))
-    pairs = rows_by(rated.pairs)
-    return IntervalCoverage(
-        dataset=loaded.name,
-        raters=estimator.raters,
-        level=level,
-        rule=estimator.model.rule,
-        pairs=tuple(
-            pair_coverage(name, rated.select(rows), estimator, threshold)
-            for name, rows in pairs.items()
-        ),
-        total=pair_coverage(ALL, rated, estimator, threshold),
+    return replace(
+        _measured(rated, estimator, threshold),
         signature=signature,
-        threshold=threshold,
         selection=str(selection),
         notes=(*loaded.file_rows.notes(), *notes),
     )
 
 
+def _selected_ratings(ratings: Ratings, selection: Selection) -> tuple[Ratings, tuple[str, ...]]:
+    """Return the selected ratings, and notes on the selection."""
+    chosen, notes = selected(ratings, selection, Protocol())
+    if not isinstance(chosen, Ratings):
+        raise TypeError("a selection of ratings holds ratings")
+    return chosen, tuple(notes)
+
+
+def _measured(
+    rated: RatedScores, estimator: Estimator, threshold: float | None
+) -> IntervalCoverage:
+    """Measure coverage and bands by language pair and over all."""
+    pairs = tuple(
+        pair_coverage(name, rated.select(rows), estimator, threshold)
+        for name, rows in rows_by(rated.pairs).items()
+    )
+    return IntervalCoverage(
+        dataset=rated.data,
+        raters=estimator.raters,
+        level=estimator.level,
+        rule=estimator.model.rule,
+        pairs=pairs,
+        total=pair_coverage(ALL, rated, estimator, threshold),
+        confidence=str(estimator.signature),
+        threshold=threshold,
+    )
+
+
 def _raters_of(name: str) -> Raters | None:
-    """Who gave the ratings of a named dataset; None where that is unknown."""
+    """Return the kind of raters of a named dataset; None where that is unknown."""
     known = DATASETS[name].raters if name in DATASETS else ""
     return known or None
 
@@ -269,11 +291,13 @@ def pair_coverage(
     """Measure intervals, expected errors and bands on ratings; with a threshold, bands alone."""
     ratings, scores, level = rated.ratings, rated.scores, estimator.level
     estimates = estimator.model.estimate(scores, rated.texts, raters=estimator.raters, level=level)
-    bands = tuple(_band_figures(ratings, estimates.band, *_limits(estimator.model.rule, threshold)))
+    clusters = codes(rated.groups, len(rated))
+    limits = _limits(estimator.model.rule, threshold)
+    bands = tuple(_band_figures(ratings, estimates.band, clusters, *limits))
     if threshold is not None:
         return PairCoverage(name, len(rated), *(nan,) * 9, bands=bands)
     covered = inside(ratings, estimates.low, estimates.high)
-    low, high = _share_interval(int(covered.sum()), len(rated))
+    low, high = clustered_wilson_interval(covered, clusters)
     model = estimator.model.model(estimator.raters)
     constant_low, constant_high = model.constant_interval(scores, level)
     errors = np.abs(ratings - scores)
@@ -294,38 +318,30 @@ def pair_coverage(
 
 
 def _limits(rule: BandRule, threshold: float | None) -> tuple[float, float]:
-    """The least good rating, and that below which all are poor."""
+    """Return the least good rating, and the rating below which all are poor."""
     return (rule.good, rule.poor) if threshold is None else (threshold, threshold)
 
 
 def _band_figures(
-    ratings: FloatArray, codes: npt.NDArray[np.int8], least_good: float, least_fair: float
+    ratings: FloatArray, band: Bands, clusters: IntArray, least_good: float, least_fair: float
 ) -> Iterator[BandFigures]:
-    masks = [(name, codes == code) for code, name in enumerate(BANDS)]
+    masks = [(name, band == code) for code, name in enumerate(BANDS)]
     for name, mask in [*masks, (ALL, np.ones(len(ratings), dtype=np.bool_))]:
-        part = ratings[mask]
-        good, poor = int((part >= least_good).sum()), int((part < least_fair).sum())
-        count = len(part)
-        good_low, good_high = _share_interval(good, count)
-        poor_low, poor_high = _share_interval(poor, count)
+        good, poor = ratings[mask] >= least_good, ratings[mask] < least_fair
+        count = len(good)
+        good_low, good_high = clustered_wilson_interval(good, clusters[mask])
+        poor_low, poor_high = clustered_wilson_interval(poor, clusters[mask])
         yield BandFigures(
             band=name,
             segments=count,
             fraction=count / len(ratings),
-            good=good / count if count else nan,
+            good=float(good.mean()) if count else nan,
             good_low=good_low,
             good_high=good_high,
-            poor=poor / count if count else nan,
+            poor=float(poor.mean()) if count else nan,
             poor_low=poor_low,
             poor_high=poor_high,
         )
-
-
-def _share_interval(hits: int, count: int) -> tuple[float, float]:
-    if not count:
-        return nan, nan
-    low, high = wilson_intervals(np.array([hits]), np.array([count]))
-    return float(low[0]), float(high[0])
 
 
 def _correlation(first: FloatArray, second: FloatArray) -> float:

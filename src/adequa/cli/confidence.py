@@ -1,4 +1,4 @@
-"""`adequa train confidence` fits how sure segment scores are, and `adequa coverage` measures it."""
+"""`adequa train confidence` fits confidence to human ratings; `adequa coverage` measures it."""
 
 from __future__ import annotations
 
@@ -86,17 +86,17 @@ def train_confidence(
         float,
         typer.Option(
             metavar="X",
-            help="Least rating, from 0 to 1, of what is to be published.",
+            help="Least rating, from 0 to 1, that the band publish predicts.",
             show_default="2/3",
         ),
     ] = 2 / 3,
     poor: Annotated[
         float,
-        typer.Option(metavar="X", help="Rating, from 0 to 1, below which all is to be redone."),
+        typer.Option(metavar="X", help="Rating, from 0 to 1, that the band redo stays below."),
     ] = 1 / 2,
     probability: Annotated[
         float,
-        typer.Option(metavar="P", help="Least probability of such a rating in these bands."),
+        typer.Option(metavar="P", help="Least probability of the ratings that a band predicts."),
     ] = 0.8,
     lp: Pairs = None,
     seed: SeedOption = 0,
@@ -105,7 +105,7 @@ def train_confidence(
     format_: ReportOption = None,
     quiet: Quiet = False,
 ) -> None:
-    """Fit how sure the segment scores of a packed metric are.
+    """Fit the confidence of the segment scores of a packed metric to human ratings.
 
     `adequa score --confidence` reads the file with --confidence-file FILE, or as confidence.json
     in the folder of the metric. The ratings must not be those that the metric was trained on.
@@ -149,7 +149,8 @@ def coverage(
         float | None,
         typer.Option(
             metavar="X",
-            help="For ratings of any scale, such as MQM: only how many of each band are X or more.",
+            help="For ratings on any scale, such as MQM: only the fraction of each band that is "
+            "X or more.",
         ),
     ] = None,
     lp: Pairs = None,
@@ -165,8 +166,7 @@ def coverage(
     """Measure how often human ratings are in the intervals of scores.
 
     The intervals are those of `adequa score --confidence`. The ratings are standardised (DA's z
-    scores). --raters one says that each is that of one person, and panel that it is the mean of a
-    panel.
+    scores): each by a single person with --raters one, or the mean of a panel with --raters panel.
     """
     from adequa.agreement.coverage import coverage as measure_coverage
     from adequa.datasets.load import load_dataset

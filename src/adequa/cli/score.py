@@ -135,8 +135,8 @@ def score(
         bool,
         typer.Option(
             "--confidence",
-            help="How sure the segment scores of adequa are: an interval of the human rating, the "
-            "expected error, and a band: publish, check or redo.",
+            help="Also estimate the error of segment scores of adequa: an interval of the human "
+            "rating, the expected error, and a band: publish, check or redo.",
         ),
     ] = False,
     level: IntervalLevel = None,
@@ -201,13 +201,13 @@ def score(
             "{} goes with --confidence.",
             {"--level": level, "--raters": raters, "--confidence-file": confidence_file},
         )
-    sure = _Confidence(raters, level, confidence_file) if confidence else None
+    confidence_options = _Confidence(raters, level, confidence_file) if confidence else None
     chosen = scores_format(format_, output, segments=segments)
     check_language(language)
     loader = MetricLoader(device, None if no_cache else cache_size)
     metrics = loader.load_all(metric) if metric else {}
-    if metrics and sure is not None:
-        sure.estimators(metrics)  # raises before the work, where there is none
+    if metrics and confidence_options is not None:
+        confidence_options.estimators(metrics)  # raises before the work, where there is none
     columns = dict.fromkeys(name for each in metrics.values() for name in each.columns)
     ids = [*columns, *([] if by is None or by in columns else [by])]
     read_batches, paths = batch_reader(
@@ -216,7 +216,15 @@ def score(
     )  # fmt: skip
     check_outputs({"-o": output}, paths)
     result, notes = _score(
-        read_batches, paths, metrics, loader, language, sure, segments=segments, by=by, quiet=quiet
+        read_batches,
+        paths,
+        metrics,
+        loader,
+        language,
+        confidence_options,
+        segments=segments,
+        by=by,
+        quiet=quiet,
     )
     print_notes((*read_batches.notes(), *notes), quiet=quiet)
     write_result(replace(result, decimals=decimals), chosen, output)

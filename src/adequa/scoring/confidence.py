@@ -1,26 +1,29 @@
-"""How sure a segment score is: the interval of the human rating, the expected error, and a band.
+"""Confidence of segment scores: the interval of the human rating, the expected error, and a band.
 
-A packed metric may have a file confidence.json beside its weights. The file describes, for ratings
-of one kind, what people say of a segment whose score and texts are known:
+A packed metric may have a file confidence.json beside its weights. For ratings of one kind, the
+file models the distribution of the rating of a segment, given its score and texts:
 
-- the median rating, a line in the score;
+- the median rating, linear in the score;
 - the expected distance of a rating from that median, and from the score itself, both linear in a
   few features of score and texts;
 - the distribution of the signed distance from the median divided by its expectation.
 
 The interval of a rating is the median, plus and minus the expected distance times a radius. The
-radius is a conformal quantile: measured on ratings that the other parts were not fitted on, it is
-the smallest one that covers the wanted fraction of them (Lei et al., 2018, Distribution-Free
-Predictive Inference for Regression, §5.2, with medians). Ratings are on the scale of the metric;
-one beyond an end of the scale counts as that end.
+radius is a quantile of the K-fold residuals: of the distances of ratings from medians that were
+fitted without them, in expected distances. This is the locally weighted interval of Lei et al.
+(2018, Distribution-Free Predictive Inference for Regression, §5.2) with medians, and with folds in
+place of a split. The final model is fitted on all ratings, so that coverage is approximate: the
+guarantee of split conformal prediction does not hold. Ratings are on the scale of the metric, and
+clipped to it.
 
-There are two kinds of ratings: that of one rater, and the mean of a panel of about 15. The first
-differ much more, so that their intervals are wider. `adequa.agreement.confidence` fits the file,
-and `adequa.agreement.coverage` measures how many ratings are in the intervals.
+There are two kinds of ratings: of a single rater, and the mean of a panel of about 15 raters. The
+former vary much more, so that their intervals are wider. `adequa.agreement.confidence` fits the
+file, and `adequa.agreement.coverage` measures its coverage on other ratings.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,6 +44,7 @@ from adequa.segments import (
     Reduction,
     ReferenceLayout,
     Segments,
+    Signature,
     as_segments,
     concatenate,
     reduce_pairs,
@@ -74,17 +78,17 @@ QUANTILES: Final = 100  # of the stored distribution
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextFeatures:
-    """What is known of segments without people and without the model."""
+    """Surface features of segments."""
 
     length: FloatArray  # logarithm of the mean length, 1 from 1000 characters on
-    # Of character bigrams, from 0 to 1: where a similarity that knows nothing of meaning disagrees
-    # with the score, errors are larger.
+    # Of character bigrams, from 0 to 1. Errors are larger where this overlap disagrees with the
+    # score.
     overlap: FloatArray
     foreign: npt.NDArray[np.bool_]  # hypotheses that are plainly not English
 
     @classmethod
     def of(cls, segments: Segments, references: Reduction = "best") -> TextFeatures:
-        """Compute the features; of multiple references the best or the mean overlap counts."""
+        """Compute the features; `references` reduces the overlaps with multiple references."""
         from adequa.encoders.surface import SURFACE, surface_features  # noqa: PLC0415
         from adequa.metrics.english import looks_foreign  # noqa: PLC0415
 
@@ -106,7 +110,7 @@ class TextFeatures:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExpectedDistance:
-    """A distance that is expected of ratings: linear in `FEATURES`, and at least `least`."""
+    """Expected absolute deviation of ratings: linear in `FEATURES`, and at least `least`."""
 
     weights: FloatArray
     offset: float
@@ -133,14 +137,14 @@ class ExpectedDistance:
         }
 
     def __call__(self, features: FloatArray) -> FloatArray:
-        """Return the distance for each row; summed row by row, so that neighbours change no bit."""
+        """Return the distance for each row; a row's value does not depend on the other rows."""
         expected = (features * self.weights).sum(axis=1) + self.offset
         return np.asarray(np.maximum(expected, self.least))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RatingModel:
-    """What ratings of one kind are expected to be, given scores and features.
+    """Distribution of ratings of one kind, given scores and features.
 
     >>> tenth = ExpectedDistance(np.zeros(4), offset=0.1, least=0.05)
     >>> model = RatingModel("ratings", 1000, (0.0, 1.0), tenth, tenth, 1.0,
@@ -159,9 +163,9 @@ class RatingModel:
     distance: ExpectedDistance  # of a rating from the median
     error: ExpectedDistance  # of a rating from the score
     longest: float  # greatest feature `length` of a segment that was rated
-    quantiles: FloatArray  # of (rating - median) / expected distance, equally likely values
+    quantiles: FloatArray  # of (rating - median) / expected distance, at equal steps
     radii: FloatArray  # by level, in expected distances
-    constant_radii: FloatArray  # by level, of intervals that all have one width
+    constant_radii: FloatArray  # by level, of constant-width intervals
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> RatingModel:
@@ -207,7 +211,7 @@ class RatingModel:
         return self.error(self._as_rated(features))
 
     def _as_rated(self, features: FloatArray) -> FloatArray:
-        """Features of texts that are no longer than those that were rated."""
+        """Return features whose length is clipped to that of the longest rated text."""
         return np.minimum(features, (1, 1, self.longest, 1))
 
     def interval(
@@ -218,7 +222,7 @@ class RatingModel:
         return self._around_medians(scores, half)
 
     def constant_interval(self, scores: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-        """Return intervals of one width before clipping: what `interval` is to be better than."""
+        """Return constant-width intervals, clipped to the scale: the baseline for `interval`."""
         half = np.full(len(scores), np.interp(level, LEVELS, self.constant_radii))
         return self._around_medians(scores, half)
 
@@ -229,7 +233,9 @@ class RatingModel:
         return np.maximum(medians - half, 0), np.minimum(medians + half, 1)
 
     def probability(self, scores: FloatArray, features: FloatArray, least: float) -> FloatArray:
-        """Return the probability that a rating is at least this, which is above 0."""
+        """Return the probability that a rating is at least `least`; all ratings are at least 0."""
+        if least <= 0:
+            return np.ones(len(scores))
         needed = (least - self.medians(scores)) / self.distances(features)
         below = np.searchsorted(self.quantiles, needed, side="left")
         return 1 - below / len(self.quantiles)
@@ -244,10 +250,10 @@ def _numbers(values: object, count: int) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class BandRule:
-    """When a segment is to be published, checked or done again.
+    """Thresholds of the bands publish, check and redo.
 
-    `publish`: the rating is at least `good` with at least this probability. `redo`: it is below
-    `poor` with at least this probability. All others are to be checked.
+    `publish`: the rating is at least `good` with a probability of at least `probability`. `redo`:
+    it is below `poor` with that probability. `check`: all others.
     """
 
     good: float = 2 / 3  # the upper third of the scale
@@ -272,13 +278,13 @@ class BandRule:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimates:
-    """What is known of the rating of each segment."""
+    """Estimated interval, error and band of each segment."""
 
     low: FloatArray
     high: FloatArray
     error: FloatArray  # expected distance of score and rating
     band: Bands
-    outside: npt.NDArray[np.bool_]  # segments unlike those that people rated
+    outside: npt.NDArray[np.bool_]  # segments unlike the rated ones: longer, or not in English
 
     def __len__(self) -> int:
         return len(self.low)
@@ -322,25 +328,25 @@ class RunningEstimates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SystemConfidence:
-    """How sure the scores of one system are."""
+    """Mean expected error and bands of one system."""
 
     error: float  # mean expected distance of score and rating
     fractions: Mapping[str, float]  # of the segments, by band
-    outside: int  # segments unlike those that people rated
+    outside: int  # number of segments unlike the rated ones
     segments: Estimates | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConfidenceModel:
-    """The content of confidence.json: what was fitted for the weights of one metric."""
+    """The content of confidence.json: models fitted for the weights of one metric."""
 
-    weights: str  # digest of what makes the metric's scores
+    weights: str  # digest of the metric's weights and settings
     models: Mapping[Raters, RatingModel]
     rule: BandRule = field(default_factory=BandRule)
 
     @property
     def default_raters(self) -> Raters:
-        """The panel where there is one: what raters agree on is what quality means."""
+        """The panel where there is one, because its mean has less noise than a single rating."""
         return next(each for each in RATERS if each in self.models)
 
     def model(self, raters: Raters | None) -> RatingModel:
@@ -364,8 +370,8 @@ class ConfidenceModel:
     ) -> Estimates:
         """Estimate the ratings of segments.
 
-        Bands are those of the panel where there is one, whatever the intervals are for. A segment
-        unlike all that people rated is not published unchecked.
+        Bands are those of the panel where there is one, whatever `raters` is. A segment outside
+        the rated texts (longer, or not in English) is never in the band publish.
         """
         model, banded = self.model(raters), self.models[self.default_raters]
         features = texts.with_scores(scores)
@@ -382,6 +388,13 @@ class ConfidenceModel:
             band=np.where(outside & (band == PUBLISH), np.int8(CHECK), band),
             outside=outside,
         )
+
+    @property
+    def digest(self) -> str:
+        """The first digits of the sha256 of the file as `to_json` writes it."""
+        from adequa.metrics.saved import DIGITS  # noqa: PLC0415
+
+        return hashlib.sha256(self.to_json().encode()).hexdigest()[:DIGITS]
 
     def to_json(self) -> str:
         """Return the content of the file."""
@@ -482,8 +495,27 @@ class Estimator:
         texts = TextFeatures.of(segments, self.references)
         return self.model.estimate(scores, texts, raters=self.raters, level=self.level)
 
-    def notes(self, *, segments: bool) -> tuple[str, ...]:
-        """What the columns of a table of segments, or of systems, mean."""
+    @property
+    def data(self) -> str:
+        """The names of the ratings that the intervals were fitted on."""
+        return self.model.models[self.raters].data
+
+    @property
+    def signature(self) -> Signature:
+        """Return the settings and the file that the intervals and bands come from.
+
+        It stands beside the signature of the metric, whose scores do not depend on the file.
+        """
+        fields = (
+            ("raters", self.raters),
+            ("level", f"{self.level:g}"),
+            *((("data", self.data),) if self.data else ()),
+            ("file", self.model.digest),
+        )
+        return Signature("confidence", fields)
+
+    def legend(self, *, segments: bool) -> tuple[str, ...]:
+        """Return the legend of a table of segments, or of systems."""
         rule = self.model.rule
         likely = f"with a probability of {rule.probability:.0%} or more"
         people = PEOPLE[self.raters]
@@ -498,8 +530,15 @@ class Estimator:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the intervals and bands are."""
-        return {"level": self.level, "raters": self.raters, "bands": plain(self.model.rule)}
+        """Return signature, level, raters, names of their data, and thresholds of the bands."""
+        return {
+            "signature": str(self.signature),
+            "level": self.level,
+            "raters": self.raters,
+            "data": self.data,
+            "file": self.model.digest,
+            "bands": plain(self.model.rule),
+        }
 
 
 def check_level(level: float) -> None:
@@ -512,41 +551,66 @@ def check_level(level: float) -> None:
 
 
 def outside_note(name: str, outside: int, count: int) -> str:
-    """The note on segments for which intervals may not hold."""
+    """Return the note on segments for which intervals may not hold."""
     return (
         f"intervals may not hold for {outside:,} of {count:,} segments of {name}: they are longer "
-        "than all that people rated, or not in English; none of them is in the band publish."
+        "than all rated segments, or not in English; none of them is in the band publish."
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Confidence(Result):
-    """The score of each segment, the interval of its rating, its expected error and its band."""
+    """Score of each segment, interval of its rating, expected error and band."""
 
+    metric: str
+    signature: Signature  # of the scores
+    estimator: Estimator
     scores: FloatArray
-    low: FloatArray
-    high: FloatArray
-    error: FloatArray
-    codes: Bands  # index of each band in BANDS
-    level: float
-    raters: Raters
+    estimates: Estimates
     notes: tuple[str, ...] = ()
+
+    @property
+    def low(self) -> FloatArray:
+        """The lower end of the interval of each rating."""
+        return self.estimates.low
+
+    @property
+    def high(self) -> FloatArray:
+        """The upper end of the interval of each rating."""
+        return self.estimates.high
+
+    @property
+    def error(self) -> FloatArray:
+        """The expected distance of each score and its rating."""
+        return self.estimates.error
+
+    @property
+    def level(self) -> float:
+        """The probability with which a rating is in its interval."""
+        return self.estimator.level
+
+    @property
+    def raters(self) -> Raters:
+        """The kind of rating that the intervals are for."""
+        return self.estimator.raters
 
     @property
     def bands(self) -> tuple[str, ...]:
         """The band of each segment: publish, check or redo."""
-        return tuple(BANDS[code] for code in self.codes.tolist())
+        return tuple(BANDS[code] for code in self.estimates.band.tolist())
 
     @property
     def fractions(self) -> dict[str, float]:
         """The fraction of segments in each band."""
-        return band_fractions(np.bincount(self.codes, minlength=len(BANDS)))
+        return band_fractions(np.bincount(self.estimates.band, minlength=len(BANDS)))
 
     def tables(self) -> tuple[Table, ...]:
         numbers = [Column(name, "number", decimals=3) for name in _NUMBERS]
         columns = (Column("segment"), *numbers, Column("band"))
         rows = LazyRows(lambda: ((str(row[0]), *row[1:]) for row in self._rows()))
-        return (Table(columns, rows, notes=self.notes),)
+        signatures = str(self.signature), str(self.estimator.signature)
+        notes = (*self.estimator.legend(segments=True), *signatures, *self.notes)
+        return (Table(columns, rows, notes=notes),)
 
     def long_table(self) -> Table:
         numbers = [Column(name, "number") for name in _NUMBERS]
@@ -558,14 +622,16 @@ class Confidence(Result):
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "level": self.level,
-            "raters": self.raters,
+            "metric": self.metric,
+            "signature": str(self.signature),
+            "confidence": self.estimator.to_dict(),
             "scores": self.scores.tolist(),
             "low": self.low.tolist(),
             "high": self.high.tolist(),
             "error": self.error.tolist(),
             "bands": list(self.bands),
             "fractions": self.fractions,
+            "notes": list(self.notes),
         }
 
 
@@ -592,38 +658,32 @@ def confidence(
     layout: ReferenceLayout | None = None,
     language: str | None = None,
 ) -> Confidence:
-    """Score segments, and say how sure each score is.
+    """Score segments, and estimate the interval of each rating, its error and its band.
 
     Texts are given as `adequa.score` takes them. `metric` is adequa or a packed metric with a file
     confidence.json; `file` names another file of `adequa train confidence`. `level` is the
-    probability with which a rating lies from `low` to `high`, from 0.5 to 0.99. `raters` says whose
-    rating it is: "panel" for the mean of a panel, "one" for the rating of one person.
+    probability with which a rating lies from `low` to `high`, from 0.5 to 0.99. `raters` is the
+    kind of rating: "panel" for the mean of a panel, "one" for that of a single rater.
 
-    >>> sure = confidence(["The cat sat on the mat."], ["The cat sat on the mat."])
-    >>> sure.scores, sure.bands
+    >>> result = confidence(["The cat sat on the mat."], ["The cat sat on the mat."])
+    >>> result.scores, result.bands
     (array([1.]), ('publish',))
     """
-    segments = as_segments(hypotheses, references, layout=layout)
-    stream = read_language([segments], language)
+    stream = read_language([as_segments(hypotheses, references, layout=layout)], language)
     segments = concatenate(list(stream.batches))
     with shared_metric(metric) as loaded:
         estimator = Estimator.of(loaded, raters=raters, level=level, file=file)
         scores = loaded.compute_scores(segments)
-    warn_of_languages([loaded.language_warning(stream.target)], stream.notes)
+        warning = loaded.language_warning(stream.target)
+    warn_of_languages([warning], stream.notes)
     estimates = estimator(segments, scores.segments)
     outside = int(estimates.outside.sum())
+    notes = (outside_note("the system", outside, len(segments)),) if outside else ()
     return Confidence(
+        metric=loaded.name,
+        signature=scores.signature,
+        estimator=estimator,
         scores=scores.segments,
-        low=estimates.low,
-        high=estimates.high,
-        error=estimates.error,
-        codes=estimates.band,
-        level=level,
-        raters=estimator.raters,
-        notes=(
-            *estimator.notes(segments=True),
-            str(scores.signature),
-            *scores.remarks,
-            *((outside_note("the system", outside, len(segments)),) if outside else ()),
-        ),
+        estimates=estimates,
+        notes=(*scores.remarks, *notes),
     )

@@ -146,10 +146,7 @@ class ScoringResult(Result):
             *warning_notes(self._warnings()),
             self._legend(),
             *self._confidence_legend(),
-            *(
-                str(each.segment_signature if self.lists_segments else each.signature)
-                for each in self.metrics
-            ),
+            *self._signature_lines(),
             *self.remarks,
         )
         system = Column("system")
@@ -205,14 +202,21 @@ class ScoringResult(Result):
                 yield f"intervals, errors and bands of {each.name} do not hold for {self.language}."
 
     def _confidence_legend(self) -> Iterator[str]:
-        """What the columns of confidence mean, said once for all metrics."""
+        """The legend of the columns of confidence, once for all metrics."""
         lines = dict.fromkeys(
             line
             for each in self.metrics
             if each.confidence is not None
-            for line in each.confidence.notes(segments=self.lists_segments)
+            for line in each.confidence.legend(segments=self.lists_segments)
         )
         yield from lines
+
+    def _signature_lines(self) -> Iterator[str]:
+        """The signature of each metric, followed by that of its confidence."""
+        for each in self.metrics:
+            yield str(each.segment_signature if self.lists_segments else each.signature)
+            if each.confidence is not None:
+                yield str(each.confidence.signature)
 
     def _legend(self) -> str:
         directions = {each.higher_is_better for each in self.metrics}
@@ -265,7 +269,7 @@ class ScoringResult(Result):
         return ((name, str(number), *scores) for name, number, *scores in self._segment_rows())
 
     def _segment_columns(self, system: ScoredSystem) -> dict[str, Iterator[Cell]]:
-        """Scores of segments and what is estimated of each, by the name that JSON has for them."""
+        """Scores and estimates of segments, by their names in JSON."""
         if system.segments is None:
             return {}
         columns: dict[str, Iterator[Cell]] = {"segments": self._numbers(system.segments)}
@@ -397,7 +401,7 @@ def score_stream(
 
     `by` names an id column: each system then also gets a score for each of its values. `language`
     is that of the translations; the metrics are those that `metrics_for` returns for it.
-    `estimators` say how sure the segment scores of some metrics are, by their labels.
+    `estimators` add the confidence of segment scores, by the labels of their metrics.
     """
     running = RunningScores(
         metrics, keep_segments=keep_segments, by=by, language=language, estimators=estimators

@@ -22,6 +22,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from adequa.comparison import html as report
@@ -195,9 +196,10 @@ class Service:
         return await self.catalogue.queues(metrics, http.scope[RESOURCES])
 
     async def texts(
-        self, http: Request, request: TextsRequest, queues: Mapping[str, MetricQueue]
+        self, http: Request, request: TextsRequest, metrics: Sequence[str]
     ) -> tuple[RequestedTexts, dict[str, MetricQueue]]:
         """The texts of a request, and the queues of its metrics for their language."""
+        queues = await self.queues(http, metrics)
         texts = await request_texts(request, self.limits)
         resources = http.scope[RESOURCES]
         return texts, await self.catalogue.queues_for_language(queues, texts.target.code, resources)
@@ -277,12 +279,21 @@ def _scores_json(results: ScoringResult) -> bytes:
     return json_bytes(results.to_dict())
 
 
+def _described(
+    request: type[RequestModel], response: type[BaseModel], *, lines: str = ""
+) -> dict[str, Any]:
+    """The arguments that document a route with a body; `lines` describes its answer as a stream."""
+    return {
+        "responses": {**schemas.json_responses(response, lines=lines), **schemas.BODY_ERRORS},
+        "openapi_extra": schemas.request_body(request),
+    }
+
+
 def _add_read(app: FastAPI, service: Service) -> None:
     @app.post(
         "/v1/read",
         summary="Read files as the command line does",
-        responses={**schemas.json_responses(schemas.ReadResponse), **schemas.BODY_ERRORS},
-        openapi_extra=schemas.request_body(ReadRequest),
+        **_described(ReadRequest, schemas.ReadResponse),
     )
     async def read(http: Request) -> Response:
         request = await service.parse(ReadRequest, http)
@@ -299,8 +310,7 @@ def _add_score(app: FastAPI, service: Service) -> None:
 
     async def score_json(http: Request) -> Response:
         request = await service.parse(ScoreRequest, http)
-        queues = await service.queues(http, request.metrics)
-        texts, queues = await service.texts(http, request, queues)
+        texts, queues = await service.texts(http, request, request.metrics)
         systems = texts.systems
         work = score_systems(systems, queues, request)
         results = with_language(await while_connected(http.scope, work), queues, texts.target)
@@ -391,18 +401,12 @@ def _add_compare(app: FastAPI, service: Service) -> None:
     @app.post(
         "/v1/compare",
         summary="Compare systems",
-        responses={
-            **schemas.json_responses(schemas.ComparisonResponse, lines=_STREAM_RESULT),
-            **schemas.BODY_ERRORS,
-        },
-        openapi_extra=schemas.request_body(CompareRequest),
+        **_described(CompareRequest, schemas.ComparisonResponse, lines=_STREAM_RESULT),
     )
     async def compare(http: Request) -> Response:
         request = await service.parse(CompareRequest, http)
-        queues = await service.queues(http, request.metrics)
-        texts, queues = await service.texts(http, request, queues)
+        texts, queues = await service.texts(http, request, request.metrics)
         task = await asyncio.to_thread(start, request, texts, queues)
-        _own(http, task)
         return await _task_response(http, task, may_stream=True)
 
 
@@ -428,22 +432,15 @@ def _add_explain(app: FastAPI, service: Service) -> None:
     @app.post(
         "/v1/explain",
         summary="Explain scores: what each difference from the reference costs",
-        responses={
-            **schemas.json_responses(schemas.ExplanationResponse, lines=_STREAM_RESULT),
-            **schemas.BODY_ERRORS,
-        },
-        openapi_extra=schemas.request_body(ExplainRequest),
+        **_described(ExplainRequest, schemas.ExplanationResponse, lines=_STREAM_RESULT),
     )
     async def explain(http: Request) -> Response:
         request = await service.parse(ExplainRequest, http)
-        named = [] if request.metric is None else [request.metric]
-        queues = await service.queues(http, named)
-        texts, queues = await service.texts(http, request, queues)
+        texts, queues = await service.texts(http, request, _named(request.metric))
         if not queues:
             queues = await service.default_queue(http, texts.target)
         (queue,) = queues.values()
         task = await asyncio.to_thread(start, request, texts, queue)
-        _own(http, task)
         return await _task_response(http, task, may_stream=True)
 
 
@@ -469,32 +466,32 @@ def _add_rank(app: FastAPI, service: Service) -> None:
     @app.post(
         "/v1/rank",
         summary="Rank systems",
-        responses={**schemas.json_responses(schemas.RankingResponse), **schemas.BODY_ERRORS},
-        openapi_extra=schemas.request_body(RankRequest),
+        **_described(RankRequest, schemas.RankingResponse),
     )
     async def rank(http: Request) -> Response:
         request = await service.parse(RankRequest, http)
-        metrics = [] if request.metric is None else [request.metric]
-        queues = await service.queues(http, metrics)
-        texts, queues = await service.texts(http, request, queues)
+        texts, queues = await service.texts(http, request, _named(request.metric))
         default = default_ranker(texts.target)
         if request.metric is None and default in service.catalogue.entries:
             queues = await service.queues(http, [default])  # the ranker that ships is for English
         task = await asyncio.to_thread(start, request, texts, queues)
-        _own(http, task)
         return await _task_response(http, task)
 
 
-def _own(http: Request, task: BackgroundTask[Any]) -> None:
-    """Cancel the task when the request ends, however it ends."""
-    http.scope[RESOURCES].callback(task.cancel)
-    http.scope[SEGMENTS] = task.total
+def _named(metric: str | None) -> list[str]:
+    """The metrics that a request for one metric names: one, or none."""
+    return [] if metric is None else [metric]
 
 
 async def _task_response(
     http: Request, task: BackgroundTask[dict[str, Any]], *, may_stream: bool = False
 ) -> Response:
-    """The result of a task; or a stream of its progress, if the client wants lines."""
+    """The result of a task; or a stream of its progress, if the client wants lines.
+
+    The task is cancelled when the request ends, however it ends.
+    """
+    http.scope[RESOURCES].callback(task.cancel)
+    http.scope[SEGMENTS] = task.total
     if may_stream and LINES in http.headers.get("accept", ""):
         return LineStream(_progress_lines(task))
     content = await while_connected(http.scope, task.wait())

@@ -38,8 +38,9 @@ from adequa.scoring.api import metric_of_language
 from adequa.service.limits import LONGEST_METRIC, Limits, RequestError
 from adequa.service.queue import Backlog, MetricQueue
 
-# Settings that are texts, but take one of a few words.
 NO_SCORING_METRIC = "This server ranks, and has no metric that scores."
+
+# Settings that are texts, but take one of a few words.
 _WORD_SETTINGS = {"tokenize", "smooth_method", "normalize", "modules", "references"}
 _OPERATOR_SETTINGS = {"threads", "device", "tables"}
 _EVERYDAY = {"adequa", "bleu", "chrf", "chrf++", "ter"}  # of those that come with adequa

@@ -106,6 +106,7 @@ class Client:
             raise AdequaError("Give one metric as metric, or several as metrics; not both.")
         names = DEFAULT_METRIC if metric is None and metrics is None else metrics or metric
         if rows is None and _are_rows(hypotheses) and references is not None:
+            _check_one_metric(metric, metrics)
             names, references = cast("Sequence[str]", references), None
         content = {
             "rows": _request_rows(rows, hypotheses, references, sources, layout),
@@ -153,6 +154,7 @@ class Client:
         result has the shape of `Explanation.to_dict()`.
         """
         if rows is None and _are_rows(hypotheses) and references is not None:
+            _check_one_metric(metric)
             metric, references = cast("str", references), None
         texts = _request_rows(rows, hypotheses, references, sources, layout)
         content = {"rows": texts, "metric": metric, **options}
@@ -286,6 +288,15 @@ def _are_rows(texts: object) -> TypeGuard[Sequence[Mapping[str, Any]]]:
     return isinstance(texts, list | tuple) and bool(texts) and isinstance(texts[0], Mapping)
 
 
+def _check_one_metric(*others: object) -> None:
+    """Raise if a metric is given again where it follows rows as the second argument."""
+    if any(other is not None for other in others):
+        raise AdequaError(
+            "Rows have their references with them, so that the second argument names the metric; "
+            "give no other."
+        )
+
+
 def _request_rows(
     rows: Sequence[Mapping[str, Any]] | None,
     hypotheses: Iterable[str] | Sequence[Mapping[str, Any]] | Segments | Frame,
@@ -296,9 +307,11 @@ def _request_rows(
     """The rows of a request: as they are given, in place of hypotheses too, or those of texts."""
     if rows is None and _are_rows(hypotheses):
         rows = hypotheses
+    if rows is not None:
+        if references is not None:
+            raise AdequaError('Rows have their references as "ref"; leave out references.')
         if sources is not None:
             raise AdequaError('Rows have their sources as "src"; leave out sources.')
-    if rows is not None:
         return list(rows)
     texts = cast("Iterable[str] | Segments | Frame", hypotheses)
     return list(_rows(as_segments(texts, references, sources, layout=layout)))

@@ -26,9 +26,11 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 
 def wilson_intervals(
-    hits: IntArray, counts: IntArray, confidence: float = 0.95
+    hits: IntArray | FloatArray, counts: IntArray | FloatArray, confidence: float = 0.95
 ) -> tuple[FloatArray, FloatArray]:
     """Where each share of hits lies: low and high. Every count is at least 1.
+
+    Counts are fractional where they are effective ones, as those of `clustered_wilson_interval`.
 
     >>> low, high = wilson_intervals(np.array([10]), np.array([10]))
     >>> low.round(4), high
@@ -41,6 +43,47 @@ def wilson_intervals(
     half = z * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
     # Rounding must not leave the share itself outside.
     return np.clip(middle - half, 0, p), np.clip(middle + half, p, 1)
+
+
+def clustered_wilson_interval(
+    hits: BoolArray, clusters: IntArray, confidence: float = 0.95
+) -> tuple[float, float]:
+    """Return the Wilson interval of the fraction of hits, whose rows come in clusters.
+
+    Rows of a cluster are not independent. The number of rows is therefore divided by the design
+    effect: the variance of the fraction by clusters, over that of independent rows (Korn and
+    Graubard, 1998, Confidence Intervals for Proportions with Small Expected Number of Positive
+    Counts Estimated from Survey Data). Where all or none are hits, the design effect cannot be
+    estimated, and each cluster counts as one row. NaN without rows.
+
+    >>> hits = np.array([True, True, False, False, True, True])
+    >>> low, high = clustered_wilson_interval(hits, np.arange(6))
+    >>> round(low, 3), round(high, 3)
+    (0.3, 0.903)
+    >>> low, high = clustered_wilson_interval(hits, np.array([0, 0, 1, 1, 2, 2]))
+    >>> round(low, 3), round(high, 3)
+    (0.18, 0.948)
+    """
+    if not len(hits):
+        return np.nan, np.nan
+    rate = float(hits.mean())
+    count = np.array([_effective_count(hits, clusters)])
+    low, high = wilson_intervals(rate * count, count, confidence)
+    return float(low[0]), float(high[0])
+
+
+def _effective_count(hits: BoolArray, clusters: IntArray) -> float:
+    """Return the number of independent rows whose fraction of hits has the same variance."""
+    rows, rate = len(hits), float(hits.mean())
+    _, codes = np.unique(clusters, return_inverse=True)
+    number = int(codes.max()) + 1
+    if number == 1 or rate in (0, 1):
+        return float(number)
+    residuals = np.bincount(codes, weights=hits - rate)
+    variance = float(residuals @ residuals) / rows**2 * number / (number - 1)
+    independent = rate * (1 - rate) / (rows - 1)
+    # Fewer than one row is noise of few clusters, and so is more than there are.
+    return min(max(rows * independent / variance, 1.0), rows) if variance else float(rows)
 
 
 def mean_share_interval(
