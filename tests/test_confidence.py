@@ -390,9 +390,9 @@ def test_streams_of_scores_have_confidence_in_all_formats() -> None:
         ({"raters": "two"}, '"two" is not a value of raters; choose one of panel, one.'),
         (
             {"metric": "bleu"},
-            "Confidence is for adequa and for packed metrics, and bleu is neither.",
+            "Confidence intervals are available for adequa and exported metrics, not for bleu.",
         ),
-        ({"file": "none.json"}, "none.json cannot be read: No such file or directory."),
+        ({"file": "none.json"}, "none.json cannot be read: there is no such file."),
     ],
 )
 def test_wrong_arguments(arguments: dict[str, Any], sentence: str) -> None:
@@ -410,13 +410,13 @@ def damaged(change: Callable[[dict[str, Any]], object]) -> str:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("{", "is no file of `adequa train confidence`"),
-        ("[]", "is no file of `adequa train confidence`"),
+        ("{", "is not a file of `adequa train confidence`"),
+        ("[]", "is not a file of `adequa train confidence`"),
         (damaged(lambda c: c.update(format=2)), "is of format 2, which this version"),
         (damaged(lambda c: c.update(weights="0" * 64)), "was fitted for the weights 000000000000"),
         (damaged(lambda c: c.update(raters={})), "it has no raters"),
         (damaged(lambda c: c["raters"]["one"]["radii"].pop()), "its numbers are incomplete"),
-        (damaged(lambda c: c["raters"]["one"].pop("error")), "'error'"),
+        (damaged(lambda c: c["raters"]["one"].pop("error")), "it has no error"),
         (
             damaged(lambda c: c["raters"]["panel"]["distance"].update(features=["score"])),
             "its features are score",
@@ -432,6 +432,14 @@ def test_files_that_are_refused(text: str, sentence: str, tmp_path: Path) -> Non
     with pytest.raises(AdequaError) as caught:
         adequa.confidence(["a"], ["b"], METRIC, file=tmp_path / "c.json")
     assert sentence in str(caught.value)
+
+
+def test_nothing_is_published_in_a_language_that_the_metric_does_not_know() -> None:
+    texts = ["A book.", "It is good."]
+    assert set(adequa.confidence(texts, texts, METRIC).bands) == {"publish"}
+    with pytest.warns(adequa.LanguageWarning):
+        german = adequa.confidence(texts, texts, METRIC, language="de")
+    assert set(german.bands) == {"check"}
 
 
 def test_ratings_of_other_scales_are_refused() -> None:
@@ -558,8 +566,10 @@ def test_confidence_is_trained_used_and_measured(run: Run, tmp_path: Path) -> No
          ".json."),
         ((*TRAIN, "-o", "c.json", "--probability", "0.2"), "probability must be from 0.5 to 1, "
          "not 0.2."),
-        (("coverage", "ratings.tsv", "-m", "chrf"), "Confidence is for adequa and for packed "
-         "metrics, and chrf is neither."),
+        ((*TRAIN, "-o", "c.json", "--good", "0.3"), "--poor 0.5 and --good 0.3 should be "
+         "0 <= poor <= good <= 1."),
+        (("coverage", "ratings.tsv", "-m", "chrf"), "Confidence intervals are available for "
+         "adequa and exported metrics, not for chrf."),
     ],
 )  # fmt: skip
 def test_commands_that_are_refused(run: Run, arguments: tuple[str, ...], sentence: str) -> None:

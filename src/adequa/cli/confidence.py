@@ -51,7 +51,7 @@ PackedMetric = Annotated[
         "-m",
         "--metric",
         metavar="NAME|FOLDER",
-        help="adequa, or the folder of a packed metric.",
+        help="adequa, or the folder of an exported metric.",
         autocompletion=complete_metric,
     ),
 ]
@@ -86,17 +86,17 @@ def train_confidence(
         float,
         typer.Option(
             metavar="X",
-            help="Least rating, from 0 to 1, that the band publish predicts.",
-            show_default="2/3",
+            help="Minimum rating, from 0 to 1, for the band publish.",
+            show_default="0.667",
         ),
     ] = 2 / 3,
     poor: Annotated[
         float,
-        typer.Option(metavar="X", help="Rating, from 0 to 1, that the band redo stays below."),
+        typer.Option(metavar="X", help="Rating, from 0 to 1, below which the band is redo."),
     ] = 1 / 2,
     probability: Annotated[
         float,
-        typer.Option(metavar="P", help="Least probability of the ratings that a band predicts."),
+        typer.Option(metavar="P", help="Minimum probability for a band."),
     ] = 0.8,
     lp: Pairs = None,
     seed: SeedOption = 0,
@@ -105,7 +105,7 @@ def train_confidence(
     format_: ReportOption = None,
     quiet: Quiet = False,
 ) -> None:
-    """Fit the confidence of the segment scores of a packed metric to human ratings.
+    """Fit confidence intervals for the segment scores of an exported metric to human ratings.
 
     `adequa score --confidence` reads the file with --confidence-file FILE, or as confidence.json
     in the folder of the metric. The ratings must not be those that the metric was trained on.
@@ -124,6 +124,8 @@ def train_confidence(
             f"The fitted confidence is JSON; give {output} a name that ends in .json."
         )
     check_outputs({"-o": output}, [path for paths in sources.values() for path in paths])
+    if not 0 <= poor <= good <= 1:
+        raise AdequaError(f"--poor {poor:g} and --good {good:g} should be 0 <= poor <= good <= 1.")
     rule = BandRule(good, poor, probability)
     data: dict[Raters, Ratings] = {}
     if panel:

@@ -26,7 +26,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
@@ -429,9 +429,14 @@ def read_confidence(path: Path) -> ConfidenceModel:
             raise ValueError("it has no raters")
         return ConfidenceModel(str(content["weights"]), models, BandRule(**content["bands"]))
     except OSError as error:
-        raise AdequaError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
-        raise AdequaError(f"{path} is no file of `adequa train confidence`: {error}.") from error
+        reason = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
+        raise AdequaError(f"{path} cannot be read: {reason}.") from error
+    except KeyError as error:
+        raise AdequaError(
+            f"{path} is not a file of `adequa train confidence`: it has no {error.args[0]}."
+        ) from error
+    except (AttributeError, RecursionError, TypeError, ValueError) as error:
+        raise AdequaError(f"{path} is not a file of `adequa train confidence`: {error}.") from error
 
 
 def packed_metric(metric: Metric) -> PackedPair:
@@ -443,7 +448,8 @@ def packed_metric(metric: Metric) -> PackedPair:
     if isinstance(metric, PackedPair):
         return metric
     raise AdequaError(
-        f"Confidence is for adequa and for packed metrics, and {metric.name} is neither."
+        "Confidence intervals are available for adequa and exported metrics, not for "
+        f"{metric.name}."
     )
 
 
@@ -490,9 +496,16 @@ class Estimator:
             references=packed.references,
         )
 
-    def __call__(self, segments: Segments, scores: FloatArray) -> Estimates:
-        """Estimate the ratings of scored segments."""
+    def __call__(
+        self, segments: Segments, scores: FloatArray, *, is_foreign: bool = False
+    ) -> Estimates:
+        """Estimate the ratings of scored segments.
+
+        With `is_foreign`, all are in a language that the metric does not know.
+        """
         texts = TextFeatures.of(segments, self.references)
+        if is_foreign:
+            texts = replace(texts, foreign=np.ones_like(texts.foreign))
         return self.model.estimate(scores, texts, raters=self.raters, level=self.level)
 
     @property
@@ -676,7 +689,7 @@ def confidence(
         scores = loaded.compute_scores(segments)
         warning = loaded.language_warning(stream.target)
     warn_of_languages([warning], stream.notes)
-    estimates = estimator(segments, scores.segments)
+    estimates = estimator(segments, scores.segments, is_foreign=warning is not None)
     outside = int(estimates.outside.sum())
     notes = (outside_note("the system", outside, len(segments)),) if outside else ()
     return Confidence(

@@ -466,7 +466,8 @@ class RunningScores:
         )
         if estimator is not None and scores is not None:
             running = system.estimates.setdefault(label, RunningEstimates(self._keep_segments))
-            running.add(estimator(segments, scores))
+            warning = self._metrics[label].language_warning(self._language)
+            running.add(estimator(segments, scores, is_foreign=warning is not None))
 
     def results(self) -> ScoringResult:
         """The scores of all batches so far; more may be added after it."""
