@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from adequa.comparison.settings import ComparisonSettings
 from adequa.explanation.pieces import Kind, Piece
 from adequa.explanation.results import GROUPS, ExplainedSegment, Explanation, losses_of
+from adequa.statistics.settings import ComparisonSettings
 from adequa.tables import Format
 
 

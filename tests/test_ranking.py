@@ -10,10 +10,10 @@ import pytest
 
 from adequa import ScoreFile, compare
 from adequa.comparison.ranking import Ranking, rank, rank_by_wins, win_probabilities
-from adequa.comparison.settings import ComparisonSettings
 from adequa.errors import AdequaError
 from adequa.metrics.registry import load_metric
 from adequa.segments import FloatArray, Segments
+from adequa.statistics.settings import ComparisonSettings
 from adequa.tables import Format
 from damaged_systems import references, system
 

@@ -81,7 +81,6 @@ if TYPE_CHECKING:
     from adequa.comparison.gate import GateRules, gate
     from adequa.comparison.ranking import rank
     from adequa.comparison.results import Comparison
-    from adequa.comparison.settings import ComparisonSettings
     from adequa.datasets.load import load_dataset
     from adequa.encoders.parses import load_parser
     from adequa.encoders.registry import load_encoder
@@ -110,6 +109,7 @@ if TYPE_CHECKING:
     from adequa.scoring.results import ScoringResult
     from adequa.segments import Segments, Signature
     from adequa.service.client import Client
+    from adequa.statistics.settings import ComparisonSettings
 
 # Public names are imported when first used, so that `import adequa` and `adequa --help` stay quick.
 _MODULES = {
@@ -119,7 +119,7 @@ _MODULES = {
     "Blend": "adequa.learned.blend",
     "Client": "adequa.service.client",
     "Comparison": "adequa.comparison.results",
-    "ComparisonSettings": "adequa.comparison.settings",
+    "ComparisonSettings": "adequa.statistics.settings",
     "DamageSettings": "adequa.agreement.damaged_pairs",
     "DifferenceSettings": "adequa.agreement.score_differences",
     "EmbeddingRegressor": "adequa.learned.embedding.metric",

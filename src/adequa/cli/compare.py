@@ -38,7 +38,9 @@ from adequa.cli.output import (
     progress,
     write,
 )
-from adequa.comparison.settings import (
+from adequa.errors import AdequaError
+from adequa.metrics import DEFAULT_METRICS
+from adequa.statistics.settings import (
     ALPHA,
     CONFIDENCE,
     EXPLAINED_OUTPUTS,
@@ -47,8 +49,6 @@ from adequa.comparison.settings import (
     SWAPS,
     ComparisonSettings,
 )
-from adequa.errors import AdequaError
-from adequa.metrics import DEFAULT_METRICS
 from adequa.tables import Format
 
 if TYPE_CHECKING:

@@ -33,9 +33,9 @@ from adequa.cli.output import (
     write,
     write_result,
 )
-from adequa.comparison.settings import ALPHA, SEED, SWAPS
 from adequa.errors import AdequaError
 from adequa.metrics import DEFAULT_METRICS
+from adequa.statistics.settings import ALPHA, SEED, SWAPS
 from adequa.tables import Format
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from adequa.cli.output import (
     write_result,
 )
 from adequa.cli.training import training_progress
-from adequa.comparison.settings import ALPHA, CONFIDENCE, RESAMPLES, SEED, ComparisonSettings
+from adequa.statistics.settings import ALPHA, CONFIDENCE, RESAMPLES, SEED, ComparisonSettings
 
 
 def rank(

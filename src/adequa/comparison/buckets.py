@@ -23,11 +23,11 @@ from adequa.comparison.results import (
     MetricComparison,
     QualityBands,
 )
-from adequa.comparison.settings import ComparisonSettings
 from adequa.damage.entities import find_names
 from adequa.metrics.edit_rates import word_overlap, word_splitter
 from adequa.segments import FloatArray, IntArray
 from adequa.statistics.paired import bootstrap_scores
+from adequa.statistics.settings import ComparisonSettings
 
 if TYPE_CHECKING:
     from adequa.comparison.compare import MetricStatistics, Outputs

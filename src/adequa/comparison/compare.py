@@ -20,7 +20,6 @@ from adequa.agreement.sources import sources as metric_sources
 from adequa.comparison.buckets import score_buckets, segment_features, vocabulary
 from adequa.comparison.explained import explain_sample, explaining_metric
 from adequa.comparison.results import Comparison, Dimension
-from adequa.comparison.settings import ComparisonSettings
 from adequa.comparison.significance import (
     AgreementBins,
     compare_metrics,
@@ -55,6 +54,7 @@ from adequa.segments import (
     check_finite,
     concatenate,
 )
+from adequa.statistics.settings import ComparisonSettings
 
 if TYPE_CHECKING:
     from adequa.io.score_files import ScoreFile

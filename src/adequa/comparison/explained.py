@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adequa.agreement.sources import Source
-from adequa.comparison.settings import ComparisonSettings, sample_size
 from adequa.errors import AdequaError
 from adequa.explanation.explain import explain_segments
 from adequa.explanation.pieces import KINDS, SEVERITIES
@@ -22,6 +21,7 @@ from adequa.metrics.base import ComputeStatistics, Metric
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.scoring.api import DEFAULT_METRIC
 from adequa.segments import Segments, concatenate
+from adequa.statistics.settings import ComparisonSettings, sample_size
 from adequa.tables import Table
 
 if TYPE_CHECKING:

@@ -20,13 +20,6 @@ from adequa.agreement.sources import sources as metric_sources
 from adequa.comparison.compare import Systems, compare_outputs, outputs_of
 from adequa.comparison.new_errors import NewError, worst_new_errors
 from adequa.comparison.results import Comparison, MetricComparison
-from adequa.comparison.settings import (
-    ALPHA,
-    MAX_RESAMPLES,
-    SEED,
-    SWAPS,
-    ComparisonSettings,
-)
 from adequa.comparison.significance import count_segments, smallest_p, too_few_differences
 from adequa.comparison.text import probability, signed
 from adequa.errors import AdequaError, check_fields, nearest, printable
@@ -35,6 +28,13 @@ from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage, target_language
 from adequa.metrics.base import warning_notes
 from adequa.metrics.language import default_metrics, warn_of_languages
 from adequa.segments import ReferenceLayout, Segments
+from adequa.statistics.settings import (
+    ALPHA,
+    MAX_RESAMPLES,
+    SEED,
+    SWAPS,
+    ComparisonSettings,
+)
 from adequa.statistics.significance import holm
 from adequa.tables import WARNING, Column, Format, Result, Table, decimal, markdown_text, plain
 

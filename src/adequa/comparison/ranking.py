@@ -22,7 +22,6 @@ import numpy as np
 
 from adequa.agreement.protocol import settings_or_default
 from adequa.comparison.compare import Systems, check_same_segments, segments_from_lists
-from adequa.comparison.settings import INTERVALS_AND_RANKS, ComparisonSettings
 from adequa.comparison.significance import adjust_pairs, significance_ranks
 from adequa.errors import AdequaError
 from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage, target_language
@@ -36,6 +35,7 @@ from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import FloatArray, ReferenceLayout, Segments
 from adequa.statistics.paired import Done, randomisation
 from adequa.statistics.resampling import bootstrap_chunks, interval
+from adequa.statistics.settings import INTERVALS_AND_RANKS, ComparisonSettings
 from adequa.statistics.standings import bradley_terry
 from adequa.tables import MISSING, WARNING, Column, LazyRows, Result, Row, Table, plain
 from adequa.tables import interval as interval_text

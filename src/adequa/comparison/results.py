@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from adequa.comparison.settings import ComparisonSettings
 from adequa.errors import AdequaError, nearest
 from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage
 from adequa.segments import FloatArray, IntArray
+from adequa.statistics.settings import ComparisonSettings
 from adequa.tables import Column, Format, LazyRows, Result, Row, Table, markdown_text, plain
 
 if TYPE_CHECKING:

@@ -24,7 +24,6 @@ from adequa.comparison.results import (
     SystemPair,
     segment_gains,
 )
-from adequa.comparison.settings import ComparisonSettings
 from adequa.errors import AdequaError
 from adequa.metrics.base import Metric
 from adequa.segments import ENVIRONMENT_FIELDS, FloatArray, IntArray
@@ -37,6 +36,7 @@ from adequa.statistics.paired import (
     score_scale,
 )
 from adequa.statistics.resampling import interval
+from adequa.statistics.settings import ComparisonSettings
 from adequa.statistics.significance import holm, ranks
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ from adequa.comparison.results import (
     MetricComparison,
     SystemPair,
 )
-from adequa.comparison.settings import INTERVALS_AND_RANKS
 from adequa.errors import printable
 from adequa.metrics.base import warning_notes
+from adequa.statistics.settings import INTERVALS_AND_RANKS
 from adequa.tables import MISSING, WARNING, Column, Table, decimal, interval
 
 SIGNIFICANT = "*"

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from adequa.comparison.settings import ComparisonSettings
 from adequa.explanation import display
 from adequa.explanation.pieces import PENALTIES, SEVERITIES, Kind, Piece
 from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage
 from adequa.metrics.base import warning_notes
 from adequa.segments import FloatArray, IntArray
 from adequa.statistics.paired import randomisation
+from adequa.statistics.settings import ComparisonSettings
 from adequa.statistics.significance import holm
 from adequa.tables import Column, Format, LazyRows, Result, Row, Table, decimal
 

@@ -18,7 +18,6 @@ from adequa.agreement.sources import Source
 from adequa.comparison.compare import Outputs, compare_outputs
 from adequa.comparison.ranking import rank_by_wins, win_probabilities
 from adequa.comparison.results import Comparison
-from adequa.comparison.settings import ComparisonSettings
 from adequa.explanation.explain import explain_segments
 from adequa.explanation.results import Explanation
 from adequa.languages import TargetLanguage
@@ -31,6 +30,7 @@ from adequa.service.limits import Limits, RequestError
 from adequa.service.queue import MetricQueue, Submission
 from adequa.service.schemas import CompareRequest, ExplainRequest, RankRequest
 from adequa.service.scoring import RequestedTexts, concatenate_texts, language_remarks
+from adequa.statistics.settings import ComparisonSettings
 
 _COMPUTING = 2  # tasks that compute at a time; with more of them, each would only be slower
 _POLL = 0.1  # seconds between two looks at the progress of a task

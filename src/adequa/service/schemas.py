@@ -28,7 +28,6 @@ from pydantic import (
 from pydantic.json_schema import models_json_schema
 from pydantic_core import ErrorDetails, PydanticCustomError, from_json
 
-from adequa.comparison.settings import ALPHA, CONFIDENCE, RESAMPLES, SEED
 from adequa.explanation.pieces import Kind, Severity
 from adequa.segments import COLUMN_NAMES
 from adequa.service.limits import (
@@ -40,6 +39,7 @@ from adequa.service.limits import (
     Limits,
     RequestError,
 )
+from adequa.statistics.settings import ALPHA, CONFIDENCE, RESAMPLES, SEED
 
 _COMPONENTS = "#/components/schemas/"
 _MOST_KEYS = 50  # of an object other than `systems`; more of them are not checked one by one

@@ -1,4 +1,4 @@
-"""Settings of a comparison and their defaults, which Python, the command line and HTTP share.
+"""Settings of tests that compare systems: one set of defaults for Python, command line and HTTP.
 
 The command line imports this file to print its defaults: it must not import numpy.
 """
