@@ -158,6 +158,7 @@ class DatasetDescription(Result):
             "part_of": entry.part_of or None,
             "year": entry.year or None,
             "fifth": entry.fifth or None,
+            "reference": entry.reference or None,
             "rows": entry.rows,
             "pairs": list(entry.pairs),
             "origin": entry.origin,
@@ -177,13 +178,15 @@ _FIFTHS = {
 
 
 def _choice_facts(entry: Dataset) -> Iterator[tuple[str, str]]:
-    """Which rows of which dataset a part has."""
+    """Which rows of which dataset a part has, and what serves as the reference."""
     if entry.part_of:
         yield "part of", entry.part_of
     if entry.year:
         yield "year", entry.year
     if entry.fifth:
         yield "references", _FIFTHS[entry.fifth]
+    if entry.reference:
+        yield "reference", f"{entry.reference}, near to the output"
 
 
 def _folder(name: str) -> str | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from adequa.datasets.archives import CONVERTERS, members, text_lines
 from adequa.datasets.download import locate, not_at_hand, verify
+from adequa.datasets.post_edits import post_edits_as_references
 from adequa.datasets.registry import DATASETS, Dataset, dataset
 from adequa.errors import AdequaError
 from adequa.io.columns import Quoting
@@ -17,7 +18,8 @@ from adequa.io.delimited import delimited_table
 from adequa.io.judgements import judgements_of, read_judgements, whole_columns
 from adequa.io.quoting import DelimitedRows
 from adequa.io.rankings import outputs_by_pair, segments_of
-from adequa.io.text import STDIN, Advance
+from adequa.io.read import open_table
+from adequa.io.text import STDIN, Advance, ignore
 from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings, all_rows
 
 if TYPE_CHECKING:
@@ -82,7 +84,16 @@ def _registered(entry: Dataset, advance: Advance | None) -> Judgements:
         return CONVERTERS[entry.name](entry, files.paths)
     if entry.kind == "systems":
         return read_rated_systems(files.paths[0])
+    if entry.reference == "post-edit":
+        return _post_edited(entry, files.paths[0], advance)
     return read_judgements(files.paths[0], advance=advance)
+
+
+def _post_edited(entry: Dataset, path: Path, advance: Advance | None) -> Judgements:
+    """The rows of a dataset that have a post-edit, with it as the reference."""
+    with open_table(path, advance or ignore) as table:
+        columns = whole_columns(table)
+    return judgements_of(str(path), post_edits_as_references(columns, entry.pairs))
 
 
 _FIFTH = 5

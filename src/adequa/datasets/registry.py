@@ -30,6 +30,8 @@ class Dataset:
     licence: str = ""  # where one is stated, which is rare
     # Who gave a rating: "panel" for the mean of about 15 raters, "one" for one rater or a few.
     raters: Literal["", "panel", "one"] = ""
+    # "post-edit" where the corrected output serves as the reference, which is then near to it.
+    reference: Literal["", "post-edit"] = ""
     part_of: str = ""  # the dataset whose files hold it, where it is a part of one
     year: str = ""  # of a part: only the rows of this year
     fifth: Fifth = ""  # of a part: only the fifth of references for development, or the others
