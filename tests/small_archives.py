@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import io
+import json
 import tarfile
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -18,6 +23,18 @@ def known(monkeypatch: pytest.MonkeyPatch, entry: Dataset) -> Dataset:
     """The entry, which the registry has for this test in place of its own."""
     monkeypatch.setitem(cast("dict[str, Dataset]", DATASETS), entry.name, entry)
     return entry
+
+
+def known_rows(
+    monkeypatch: pytest.MonkeyPatch, name: str, rows: Sequence[Mapping[str, object]]
+) -> Dataset:
+    """A named dataset with these rows in the folder `mirror`; the score is the row's number."""
+    lines = "".join(json.dumps({**row, "score": i}) + "\n" for i, row in enumerate(rows))
+    content = gzip.compress(lines.encode(), mtime=0)
+    entry = replace(DATASETS[name], sha256=hashlib.sha256(content).hexdigest())
+    Path("mirror").mkdir(exist_ok=True)
+    Path("mirror", entry.mirror_file).write_bytes(content)
+    return known(monkeypatch, entry)
 
 
 def error(call: Callable[..., object], *arguments: object) -> str:

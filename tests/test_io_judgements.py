@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
 from adequa.io.judgements import read_judgements
-from adequa.judgements import Preferences, Ratings
+from adequa.judgements import Preferences, Ratings, joined, without_repeats
 from adequa.languages import language_pair
 from adequa.segments import Segments
 from judgements import FOLDER, needs_judgements
@@ -151,6 +151,65 @@ def test_aliases_of_texts() -> None:
         rows = [{"score": 1.5, first: "h", second: "i", "ref": "r"}]
         with pytest.raises(AdequaError, match=f'"{first}" and "{second}", which name the same'):
             read_judgements(write_jsonl("t.jsonl", rows))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_numbers_of_judgements(name: str) -> None:
+    """0 where there is none; only rows that are used count."""
+    rows: Rows = [
+        {"system": "A", "score": 1.0, "n": 3},
+        {"system": "B", "score": None, "n": 9},
+        {"system": "C", "score": 2.0, "n": None},
+        {"system": "D", "score": 3.0, "n": 12},
+    ]
+    rated = ratings(FORMATS[name](name, rows))
+    assert rated.judgement_counts is not None
+    assert rated.judgement_counts.tolist() == [3, 0, 12]
+    assert rated.ids == {"system": ("A", "C", "D")}
+    chosen = rated.select([2, 0]).judgement_counts
+    assert chosen is not None
+    assert chosen.tolist() == [12, 3]
+    for row in rows:
+        row["n"] = None
+    assert ratings(FORMATS[name](name, rows)).judgement_counts is None
+
+
+@pytest.mark.parametrize("value", [0, -1, 2.5, "many", True, [3], "inf", 10**30])
+def test_what_is_no_number_of_judgements(value: object) -> None:
+    rows: Rows = [{"score": 1, "n": 3}, {"score": 2, "n": value}]
+    assert error(write_jsonl("t.jsonl", rows)) == (
+        f"t.jsonl, line 2: \"n\" is '{value}'. It is the number of judgements that the score is "
+        "the mean of, 1 or more, or empty where that is not known; rename the column if it is "
+        "something else."
+    )
+
+
+def test_a_bad_number_of_judgements_is_found_by_its_line() -> None:
+    Path("t.tsv").write_text('mt\tref\tscore\tn\n"two\nlines"\tr\t1\t1\nh\tr\t2\tx\n')
+    assert error("t.tsv").startswith("t.tsv, line 4: \"n\" is 'x'. ")
+    many: Rows = [{"score": 1, "n": 2}] * 5000  # more than are parsed at a time
+    path = write_jsonl("t.jsonl", [*many, {"score": 1, "n": "x"}])
+    assert error(path).startswith("t.jsonl, line 5001: ")
+
+
+def test_in_preferences_n_identifies_rows() -> None:
+    row: dict[str, object] = {"better": "b", "worse": "w", "ref": "r", "n": "x"}
+    assert preferences(write_jsonl("t.jsonl", [row])).ids == {"n": ("x",)}
+
+
+def test_numbers_of_judgements_are_joined_and_added() -> None:
+    ids = {"system": ("a", "a", "b", "c", "c"), "segment": ("1", "1", "1", "1", "1")}
+    rated = Ratings(np.arange(5.0), ids, judgement_counts=np.array([2, 3, 4, 5, 0]))
+    once = without_repeats(rated)
+    assert once.judgement_counts is not None
+    assert once.judgement_counts.tolist() == [5, 4, 0]  # unknown with what is not known
+    without = Ratings(np.zeros(2), {"system": ("a", "b")})
+    both = joined([rated, without]).judgement_counts
+    assert both is not None
+    assert both.tolist() == [2, 3, 4, 5, 0, 0, 0]
+    assert joined([without, without]).judgement_counts is None
+    with pytest.raises(AdequaError, match="judgement counts: 1"):
+        Ratings(np.zeros(2), {}, judgement_counts=np.array([1]))
 
 
 def test_texts_are_optional_as_a_whole() -> None:

@@ -26,7 +26,11 @@ OF_PREFERENCES = tuple(PREFERENCE_TAUS)
 OF_SYSTEMS = ("pearson", "spearman", "kendall-b", "kendall-c", "accuracy", "spa")
 
 # The statistic of the campaign of a year, or of the papers that use its data.
-_OF_DATASET = {"wmt12-rr": "tau-wmt12", "wmt13-rr": "tau-wmt13", "wmt20-21-mqm": "acc-eq"}
+_OF_DATASET = {
+    "wmt12-rr": "tau-wmt12",
+    "wmt13-rr": "tau-wmt13",
+    **dict.fromkeys(("wmt20-21-mqm", "wmt20-mqm", "wmt21-mqm-dev", "wmt21-mqm-train"), "acc-eq"),
+}
 # A preference lies between two systems: there is no averaging by system. The first is the default.
 _AVERAGES: dict[str, tuple[Average, ...]] = {
     "acc-eq": ("segment", "system", "pooled"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -130,6 +131,7 @@ class DatasetDescription(Result):
         reasons = [f"{count:,}, {reason}" for reason, count in unused.items()] or ["none"]
         rows = [
             ("kind", entry.kind),
+            *_choice_facts(entry),
             ("rows", f"{entry.rows:,}"),
             ("pairs", " ".join(entry.pairs) or "–"),
             ("origin", entry.origin),
@@ -153,6 +155,10 @@ class DatasetDescription(Result):
             "name": entry.name,
             "summary": entry.summary,
             "kind": entry.kind,
+            "part_of": entry.part_of or None,
+            "year": entry.year or None,
+            "fifth": entry.fifth or None,
+            "reference": entry.reference or None,
             "rows": entry.rows,
             "pairs": list(entry.pairs),
             "origin": entry.origin,
@@ -163,6 +169,24 @@ class DatasetDescription(Result):
             "folder": folder,
             "unused": _unused(entry.name) if folder else None,
         }
+
+
+_FIFTHS = {
+    "only": "only those whose sha256 is a multiple of 5",
+    "without": "without those whose sha256 is a multiple of 5",
+}
+
+
+def _choice_facts(entry: Dataset) -> Iterator[tuple[str, str]]:
+    """Which rows of which dataset a part has, and what serves as the reference."""
+    if entry.part_of:
+        yield "part of", entry.part_of
+    if entry.year:
+        yield "year", entry.year
+    if entry.fifth:
+        yield "references", _FIFTHS[entry.fifth]
+    if entry.reference:
+        yield "reference", f"{entry.reference}, near to the output"
 
 
 def _folder(name: str) -> str | None:

@@ -47,10 +47,15 @@ def mirror_folder() -> Path | None:
 
 def locate(name: str) -> DatasetFiles | None:
     """The files of a dataset in ADEQUA_DATA, or else in the cache."""
-    entry = dataset(name)
+    entry = _whole(name)
     mirror = mirror_folder()
     files = None if mirror is None else _in_folder(entry, mirror)
     return files or _in_folder(entry, _dataset_folder(entry))
+
+
+def _whole(name: str) -> Dataset:
+    """The dataset with the files of this name: of a part, the dataset that it is a part of."""
+    return dataset(dataset(name).part_of or name)
 
 
 def _in_folder(entry: Dataset, folder: Path) -> DatasetFiles | None:
@@ -67,9 +72,9 @@ def fetch(name: str, mirror: Path | None = None, advance: Advance | None = None)
     """Get a dataset, and return the folder that it is in.
 
     A prepared file is copied from `mirror` into the cache, or used from ADEQUA_DATA; otherwise the
-    official archives are downloaded into the cache.
+    official archives are downloaded into the cache. A part brings the whole dataset.
     """
-    entry = dataset(name)
+    entry = _whole(name)
     if mirror is not None:
         return _copied(entry, mirror)
     files = locate(name)
@@ -78,7 +83,7 @@ def fetch(name: str, mirror: Path | None = None, advance: Advance | None = None)
         return files.folder
     if not entry.archives:
         raise AdequaError(
-            f"There is no official archive of {name} that adequa could read; {entry.origin} "
+            f"There is no official archive of {entry.name} that adequa could read; {entry.origin} "
             f"describes it. {_from_mirror(entry)}"
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from adequa.datasets.archives import CONVERTERS, members, text_lines
 from adequa.datasets.download import locate, not_at_hand, verify
+from adequa.datasets.post_edits import post_edits_as_references
 from adequa.datasets.registry import DATASETS, Dataset, dataset
 from adequa.errors import AdequaError
 from adequa.io.columns import Quoting
@@ -16,8 +18,9 @@ from adequa.io.delimited import delimited_table
 from adequa.io.judgements import judgements_of, read_judgements, whole_columns
 from adequa.io.quoting import DelimitedRows
 from adequa.io.rankings import outputs_by_pair, segments_of
-from adequa.io.text import STDIN, Advance
-from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings
+from adequa.io.read import open_table
+from adequa.io.text import STDIN, Advance, ignore
+from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings, all_rows
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped,import-not-found,unused-ignore]
@@ -71,6 +74,8 @@ def _judgements(path: str, quoting: Quoting, advance: Advance | None) -> Judgeme
 
 
 def _registered(entry: Dataset, advance: Advance | None) -> Judgements:
+    if entry.part_of:
+        return _part(entry, _registered(dataset(entry.part_of), advance))
     files = locate(entry.name)
     if files is None:
         raise not_at_hand(entry)
@@ -79,7 +84,45 @@ def _registered(entry: Dataset, advance: Advance | None) -> Judgements:
         return CONVERTERS[entry.name](entry, files.paths)
     if entry.kind == "systems":
         return read_rated_systems(files.paths[0])
+    if entry.reference == "post-edit":
+        return _post_edited(entry, files.paths[0], advance)
     return read_judgements(files.paths[0], advance=advance)
+
+
+def _post_edited(entry: Dataset, path: Path, advance: Advance | None) -> Judgements:
+    """The rows of a dataset that have a post-edit, with it as the reference."""
+    with open_table(path, advance or ignore) as table:
+        columns = whole_columns(table)
+    return judgements_of(str(path), post_edits_as_references(columns, entry.pairs))
+
+
+_FIFTH = 5
+
+
+def is_development(reference: str) -> bool:
+    """Whether a reference is in the fifth that the parts for development have.
+
+    It depends on the text alone, so that a reference is in that fifth of every dataset or of none.
+
+    >>> is_development("Good morning."), is_development("Yes.")
+    (False, False)
+    """
+    digest = hashlib.sha256(reference.encode("utf-8", "surrogatepass")).hexdigest()
+    return int(digest, 16) % _FIFTH == 0
+
+
+def _part(entry: Dataset, whole: Judgements) -> Ratings:
+    """The rows of a part; they count as rows of a file of their own."""
+    if not isinstance(whole, Ratings) or whole.segments is None:
+        raise AdequaError(f"{entry.part_of}, of which {entry.name} is a part, holds no ratings.")
+    years = whole.ids.get("year", ("",) * len(whole))
+    fifths = {"": (False, True), "only": (True,), "without": (False,)}[entry.fifth]
+    rows = [
+        row
+        for row, (year, references) in enumerate(zip(years, whole.segments.references, strict=True))
+        if entry.year in {"", year} and any(map(is_development, references)) in fifths
+    ]
+    return replace(whole.select(rows), file_rows=all_rows(len(rows)))
 
 
 _HUMAN = "human.tsv"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -11,6 +11,7 @@ from adequa.errors import AdequaError, nearest
 from adequa.io.text import read_toml
 
 DatasetKind: TypeAlias = Literal["ratings", "preferences", "similarity", "systems"]
+Fifth: TypeAlias = Literal["", "only", "without"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +30,25 @@ class Dataset:
     licence: str = ""  # where one is stated, which is rare
     # Who gave a rating: "panel" for the mean of about 15 raters, "one" for one rater or a few.
     raters: Literal["", "panel", "one"] = ""
+    # "post-edit" where the corrected output serves as the reference, which is then near to it.
+    reference: Literal["", "post-edit"] = ""
+    part_of: str = ""  # the dataset whose files hold it, where it is a part of one
+    year: str = ""  # of a part: only the rows of this year
+    fifth: Fifth = ""  # of a part: only the fifth of references for development, or the others
 
 
 def _registered() -> dict[str, Dataset]:
-    """All datasets, by name; TOML has lists where they have tuples."""
-    datasets = {}
+    """All datasets, by name; TOML has lists where they have tuples.
+
+    What is not said of a part is as in the whole.
+    """
+    datasets: dict[str, Dataset] = {}
     for name, entry in read_toml(Path(__file__).with_name("registry.toml")).items():
         fields: dict[str, Any] = {
             key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()
         }
-        datasets[name] = Dataset(name, **fields)
+        whole = datasets.get(fields.get("part_of", ""))
+        datasets[name] = replace(whole, name=name, **fields) if whole else Dataset(name, **fields)
     return datasets
 
 

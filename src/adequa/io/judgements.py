@@ -1,7 +1,8 @@
 """Files of human judgements: ratings or preferences from a table, recognised by its columns.
 
-Texts are optional as a whole. Every column that is neither a text nor the score identifies rows
-and is read into `ids` as text. A row that cannot be used is counted by its reason in `file_rows`.
+Texts are optional as a whole. `n` is the number of judgements that a rating is the mean of. Every
+other column that is neither a text nor the score identifies rows and is read into `ids` as text. A
+row that cannot be used is counted by its reason in `file_rows`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from adequa.io.columns import (
     Quoting,
     all_text,
     listed,
+    places,
     refuse_equal_names,
     with_usual_names,
 )
@@ -26,7 +28,7 @@ from adequa.io.read import TABLES, format_suffix, open_table
 from adequa.io.text import Advance, FilePath, display_name, ignore
 from adequa.judgements import Ids, Preferences, Ratings
 from adequa.languages import language_pair
-from adequa.segments import Segments
+from adequa.segments import IntArray, Segments
 
 Columns: TypeAlias = Mapping[str, Sequence[object]]
 ReferenceTexts: TypeAlias = tuple[str, ...]
@@ -42,6 +44,7 @@ _NORMALISED: Mapping[str, Callable[[str], str]] = {
     "worse_system": joined_systems,
 }
 _DISTINCTIVE = ("score", *_SIDES, *_SYSTEMS)
+_COUNT, _MOST_JUDGEMENTS = "n", 2**31 - 1
 
 
 def read_judgements(
@@ -49,7 +52,7 @@ def read_judgements(
 ) -> Ratings | Preferences:
     """Ratings or preferences from a TSV, CSV, JSONL, JSON or Parquet file, or from WMT rankings.
 
-    Ratings have `score` and optionally `mt`, `ref` (or `a`, `b`) and `src`; preferences have
+    Ratings have `score` and optionally `mt`, `ref` (or `a`, `b`), `src` and `n`; preferences have
     `better`, `worse`, `ref` and optionally `src`, or only `better_system` and `worse_system`.
     """
     suffix = format_suffix(path)
@@ -73,12 +76,17 @@ def _holds_rankings(path: FilePath) -> bool:
 
 
 def whole_columns(table: OpenTable) -> dict[str, list[object]]:
-    """Every column of a table; a row that lacks one has None in it, and equal texts are one."""
+    """Every column of a table; a row that lacks one has None in it, and equal texts are one.
+
+    The numbers of judgements are checked here, where the line of each row is known.
+    """
     refuse_equal_names(table)
     interned: dict[str, str] = {}
     columns: dict[str, list[object]] = {name: [] for name in table.column_names}
     count = 0
     for chunk in table.chunks(None, _CHUNK):
+        if _COUNT in chunk.columns and not _compares(chunk.columns):
+            _judgement_counts(chunk.columns[_COUNT], chunk.place)
         for name, values in chunk.columns.items():
             column = columns.setdefault(name, [None] * count)
             if all_text(values):
@@ -103,8 +111,12 @@ def judgements_of(name: str, columns: Columns) -> Ratings | Preferences:
     if not any(columns.values()):
         raise AdequaError(f"{name} has no rows: there is no judgement in it.")
     columns = _with_usual_texts(name, columns)
-    compared = any(column in columns for column in (*_SIDES, *_SYSTEMS))
-    return _preferences(name, columns) if compared else _ratings(name, columns)
+    return _preferences(name, columns) if _compares(columns) else _ratings(name, columns)
+
+
+def _compares(columns: Columns) -> bool:
+    """Whether these are the columns of preferences."""
+    return any(column in columns for column in (*_SIDES, *_SYSTEMS))
 
 
 def _with_usual_texts(name: str, columns: Columns) -> Columns:
@@ -121,6 +133,7 @@ def _ratings(name: str, columns: Columns) -> Ratings:
         "score is not a number": [score is None for score in scores],
         "score is NaN or infinite": [not isfinite(score or 0.0) for score in scores],
     }
+    counts = _judgement_counts(columns.get(_COUNT, [None] * len(scores)), places(name, "row", 1))
     texts = _rated_texts(name, columns)
     references: Sequence[ReferenceTexts] = ()
     if texts is not None:
@@ -130,10 +143,36 @@ def _ratings(name: str, columns: Columns) -> Ratings:
     rows = usable.rows.tolist()
     return Ratings(
         scores=np.array([scores[row] for row in rows], dtype=np.float64),
-        ids=_ids(columns, {"score", "src", *(texts or ())}, rows),
+        ids=_ids(columns, {"score", "src", _COUNT, *(texts or ())}, rows),
         segments=None if texts is None else _segments(columns, texts[0], references, rows),
         file_rows=usable,
+        judgement_counts=counts[usable.rows] if counts.any() else None,
     )
+
+
+def _judgement_counts(values: Sequence[object], place: Callable[[int], str]) -> IntArray:
+    """How many judgements each rating is the mean of; 0 where there is no number."""
+    counts = [_count(value) for value in values]
+    if None in counts:
+        row = counts.index(None)
+        raise AdequaError(
+            f'{place(row)}: "{_COUNT}" is {str(values[row])!r}. It is the number of judgements '
+            "that the score is the mean of, 1 or more, or empty where that is not known; rename "
+            "the column if it is something else."
+        )
+    return np.array(counts, dtype=np.intp)
+
+
+def _count(value: object) -> int | None:
+    """A number of judgements; 0 where there is none, None where it is no such number.
+
+    >>> _count(3), _count("3"), _count(3.0), _count(None), _count(0), _count("2.5")
+    (3, 3, 3, 0, None, None)
+    """
+    if not _identifier(value).strip():
+        return 0
+    number = _number(value)
+    return int(number) if number and 1 <= number <= _MOST_JUDGEMENTS and number % 1 == 0 else None
 
 
 def _rated_texts(name: str, columns: Columns) -> tuple[str, str] | None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adequa.datasets.load import load_dataset
 from adequa.errors import AdequaError
 from adequa.judgements import FileRows, Judgements, Preferences, RatedSystems, Ratings
 from adequa.learned.pair.subsets import SegmentJudgements
@@ -25,6 +26,8 @@ from adequa.learned.pair.objectives import (
     RatingRegression,
 )
 from adequa.learned.pair.plan import DevelopmentPlan, SourcePlan, StagePlan
+from judgements import FOLDER, needs_judgements
+from small_archives import known_rows
 from tiny_pair_data import (  # needs PyTorch
     PREFERENCES,
     RATINGS,
@@ -149,6 +152,60 @@ def test_development_data_of_its_own() -> None:
     assert not learnt & validation
     assert len(np.unique(data.development.rating_groups)) == 2  # language pairs
     assert sorted(data.development.ratings) == sorted(other.scores)
+
+
+# sha256("Hello.") is a multiple of 5, so that it is of the parts for development.
+SMALL_ROWS = [
+    {"year": 2021, "lp": "zh-en", "mt": output, "ref": reference}
+    for reference in ("Hello.", "Yes.", "No.")
+    for output in (f"{reference} A", f"{reference} B", "the same output")
+]
+
+
+def learnt_from_the_whole(whole: str, part: str) -> tuple[set[str], set[str], Ratings]:
+    """References that are learnt, those of development, and the part named for it.
+
+    The whole dataset is named for ratings, for distillation with outputs as references, and for
+    damage.
+    """
+    data = collected(
+        StagePlan("ratings", data=(whole,)),
+        StagePlan("distillation", data=(whole,), crossed=1, joined=0.5),
+        StagePlan("damage", data=(whole,)),
+        files={name: load_dataset(name) for name in (whole, part)},
+        development=DevelopmentPlan(data=(part,)),
+    )
+    held_out = load_dataset(part)
+    assert isinstance(held_out, Ratings)
+    assert data.development_rows["ratings"] == len(held_out)
+    return (
+        {reference for reference, _ in learnt_pairs(data)},
+        {reference for reference, _ in developed_pairs(data)},
+        held_out,
+    )
+
+
+def test_a_part_for_development_is_left_out_of_the_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ADEQUA_DATA", "mirror")
+    for whole, part in (("wmt21-da", "wmt21-da-dev"), ("wmt20-21-mqm", "wmt21-mqm-dev")):
+        known_rows(monkeypatch, whole, SMALL_ROWS)
+        learnt, developed, _ = learnt_from_the_whole(whole, part)
+        assert developed == {"Hello."}
+        assert not [reference for reference in learnt if "Hello." in reference]
+        assert {"Yes.", "No.", "Yes. A"} <= learnt
+
+
+@needs_judgements
+def test_real_parts_for_development_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADEQUA_DATA", str(FOLDER))
+    learnt, developed, held_out = learnt_from_the_whole("wmt20-21-mqm", "wmt21-mqm-dev")
+    assert held_out.segments is not None
+    references = {reference for row in held_out.segments.references for reference in row}
+    assert developed == references
+    assert learnt.isdisjoint(references)
 
 
 def test_few_rows_of_development_are_drawn() -> None:
