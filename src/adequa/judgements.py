@@ -73,6 +73,8 @@ class Ratings:
     segments: Segments | None = None
     file_rows: FileRows = _ALL
     name: str = ""  # of the dataset
+    # How many judgements each score is the mean of; 0 where that is not known.
+    judgement_counts: IntArray | None = None
 
     def __post_init__(self) -> None:
         scores = np.asarray(self.scores, dtype=np.float64)
@@ -82,6 +84,8 @@ class Ratings:
         columns = {"scores": len(scores), **{name: len(c) for name, c in self.ids.items()}}
         if self.segments is not None:
             columns["segments"] = len(self.segments)
+        if self.judgement_counts is not None:
+            columns["judgement counts"] = len(self.judgement_counts)
         _check_lengths(columns | {"rows": len(self.file_rows.rows)})
         usable = np.abs(scores) <= LARGEST_SCORE  # and not NaN
         if not usable.all():
@@ -109,12 +113,14 @@ class Ratings:
     def select(self, rows: Sequence[int] | IntArray) -> Ratings:
         """The ratings of these rows, in this order."""
         chosen = [int(row) for row in rows]
+        counts = self.judgement_counts
         return Ratings(
             scores=self.scores[chosen],
             ids=_select_ids(self.ids, chosen),
             segments=None if self.segments is None else self.segments.select(chosen),
             file_rows=self.file_rows.select(chosen),
             name=self.name,
+            judgement_counts=None if counts is None else counts[chosen],
         )
 
 
@@ -228,7 +234,18 @@ def without_repeats(ratings: Ratings) -> Ratings:
     )
     first = np.unique(codes, return_index=True)[1]
     means = np.bincount(codes, ratings.scores) / np.bincount(codes)
-    return replace(ratings.select(first), scores=means)
+    counts = ratings.judgement_counts
+    return replace(
+        ratings.select(first),
+        scores=means,
+        judgement_counts=None if counts is None else _added_counts(codes, counts),
+    )
+
+
+def _added_counts(codes: IntArray, counts: IntArray) -> IntArray:
+    """The judgements of all rows of a code; 0 where those of one row are not known."""
+    known = np.bincount(codes, counts == 0) == 0
+    return np.where(known, np.bincount(codes, counts), 0).astype(np.intp)
 
 
 def joined(parts: Sequence[Ratings]) -> Ratings:
@@ -252,6 +269,20 @@ def joined(parts: Sequence[Ratings]) -> Ratings:
         segments=concatenate(texts) if len(texts) == len(parts) else None,
         file_rows=_joined_rows([part.file_rows for part in parts]),
         name=" + ".join(part.name for part in parts),
+        judgement_counts=_joined_counts(parts),
+    )
+
+
+def _joined_counts(parts: Sequence[Ratings]) -> IntArray | None:
+    """The numbers of judgements of all parts; 0 for parts that do not have them."""
+    columns = [part.judgement_counts for part in parts]
+    if all(column is None for column in columns):
+        return None
+    return np.concatenate(
+        [
+            np.zeros(len(part), np.intp) if column is None else column
+            for part, column in zip(parts, columns, strict=True)
+        ]
     )
 
 
