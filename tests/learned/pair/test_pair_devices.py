@@ -23,7 +23,7 @@ from adequa.learned.pair.devices import (  # noqa: E402
     check_training_memory,
     launched_processes,
 )
-from shared_training import stages  # noqa: E402
+from shared_training import trained  # noqa: E402
 
 HERE = Path(__file__).parents[2]
 CPU = torch.device("cpu")
@@ -77,7 +77,7 @@ def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:
     said = sorted(started_together(2, HERE / "shared_training.py", tmp_path / "weights.npz"))
     assert [line[:14] for line in said] == ["process 0 of 2", "process 1 of 2"]
     assert said[0].split()[-1] == said[1].split()[-1]  # the loss is that of both together
-    alone, _ = tiny.trained(stages(), start=tiny.network(dropout=0.0))
+    alone, scale, _ = trained()
     before, far, apart = tiny.weights(tiny.network(dropout=0.0)), 0.0, 0.0
     with np.load(tmp_path / "weights.npz") as together:
         for name, weight in alone.named_parameters():
@@ -85,6 +85,8 @@ def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:
                 ours = weight.detach().numpy()
                 far += float(np.square(ours - before[name]).sum())
                 apart += float(np.square(ours - together[name]).sum())
+        assert together["scale"] == pytest.approx(scale, rel=1e-4)
+        assert min(np.abs(np.array(scale) - (1, 0))) > 0.01
     assert far > 0.1
     assert apart < 1e-8 * far
 

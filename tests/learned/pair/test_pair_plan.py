@@ -167,6 +167,27 @@ BAD = {
         plan(RATINGS | {"beside": [{"objective": "distillation"}]}),
         "a teacher goes with",
     ),
+    "own scale of preferences": (
+        plan({"objective": "preferences", "own_scale": True}),
+        "own_scale goes with the objective ratings",
+    ),
+    "noise of a teacher": (plan(TAUGHT | {"noise": 1.0}), "noise goes with the objective ratings"),
+    "transform beside": (
+        plan(RATINGS | {"beside": [{"objective": "damage", "transform": "log-penalty"}]}),
+        "transform goes with the objective ratings",
+    ),
+    "unknown transform": (
+        plan(RATINGS | {"transform": "log"}),
+        "transform should be 'none' or 'log-penalty', not 'log'",
+    ),
+    "noise is negative": (
+        plan(RATINGS | {"noise": -1}),
+        "noise should be greater than or equal to 0, not -1",
+    ),
+    "own scale is text": (
+        plan(RATINGS | {"own_scale": "yes"}),
+        "own_scale should be a valid boolean, not 'yes'",
+    ),
     "several without development": (
         plan(RATINGS | {"batch": [16, 32]}, development={"share": 0}),
         "no development data to choose by",

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -43,7 +44,7 @@ from adequa.learned.pair.subsets import (
 from adequa.segments import FloatArray, IntArray, Segments, concatenate
 
 if TYPE_CHECKING:
-    from adequa.learned.pair.plan import Plan, SourcePlan
+    from adequa.learned.pair.plan import Plan, SourcePlan, Transform
 
 Load: TypeAlias = Callable[[str], Judgements]
 Teach: TypeAlias = Callable[[tuple[str, ...], Segments], FloatArray]
@@ -51,7 +52,18 @@ Teach: TypeAlias = Callable[[tuple[str, ...], Segments], FloatArray]
 # Ratings that should be on one scale: fewer than this say nothing about it, and larger differences
 # of means or standard deviations than this factor are noted.
 _FEW_RATINGS, _SCALE_FACTOR = 10, 5.0
+_LARGEST_PENALTY = 25.0  # MQM's for a text that is no translation
 _FEWEST_JOINED, _MOST_JOINED = 2, 4  # texts that are joined to one
+
+
+@dataclass(frozen=True, slots=True)
+class ScaledSet:
+    """A dataset of ratings with an output scale of its own."""
+
+    dataset: str
+    scale: int  # its number; 0 for the network's own
+    mean: float  # of its targets
+    std: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +71,10 @@ class StageSource:
     """One objective of a stage with its data."""
 
     objective: Objective
-    scale: tuple[float, float] | None  # mean and standard deviation of the targets, if numeric
+    # Mean and standard deviation of the targets, if they are numbers on the network's own scale.
+    scale: tuple[float, float] | None
     facts: Mapping[str, Any]  # for metric.json
+    scaled_sets: tuple[ScaledSet, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +87,12 @@ class PairData:
     development_rows: Mapping[str, int]  # rows of development data, by kind
     digest: str  # of all texts and targets
     notes: tuple[str, ...] = ()  # for the user
+
+    @property
+    def output_scales(self) -> int:
+        """Number of output scales beside the network's own."""
+        sources = (source for stage in self.stages for source in stage)
+        return max((each.scale for source in sources for each in source.scaled_sets), default=0)
 
 
 def collect(
@@ -106,15 +126,14 @@ def collect(
         ]
         for stage in available
     ]
-    stages = tuple(
-        tuple(_source(source, subsets, index, teach, plan.seed) for source, subsets in stage)
-        for stage in training
-    )
+    numbers = count(1)  # of output scales beside the network's own
+    stages = tuple(_stage_sources(stage, numbers, index, teach, plan.seed) for stage in training)
     scale_notes = dict.fromkeys(
         note
         for stage in training
         for source, subsets in stage
-        if source.objective == "ratings"  # the only objective that learns these numbers
+        # The only objective that learns these numbers, and those that should be on one scale.
+        if source.objective == "ratings" and not source.own_scale
         for note in _scale_notes(subsets)
     )
     return PairData(
@@ -207,7 +226,32 @@ def _training_subsets(
             f"No {source.objective} are left to learn from, after those for development; give "
             "more judgements."
         )
-    return remaining
+    return [_transformed(subset, source.transform) for subset in remaining]
+
+
+def _transformed(subset: Subset, transform: Transform) -> Subset:
+    """A subset with transformed ratings."""
+    if transform == "none" or subset.scores is None:
+        return subset
+    if (subset.ratings > 0).any():
+        raise AdequaError(
+            "The transform log-penalty takes ratings that are minus a penalty, 0 for a perfect "
+            f"text; {subset.name or 'the data'} has a rating of {subset.ratings.max():g}."
+        )
+    scores = subset.scores.copy()
+    scores[subset.rows] = log_penalty(subset.ratings)
+    return replace(subset, scores=scores)
+
+
+def log_penalty(ratings: FloatArray) -> FloatArray:
+    """Minus the logarithm of 1 plus the penalty, for ratings that are minus a penalty, as MQM.
+
+    The first errors of a text then count most.
+
+    >>> log_penalty(np.array([0.0, -1.0, -25.0, -80.0])).round(3).tolist()
+    [0.0, -0.693, -3.258, -3.258]
+    """
+    return np.asarray(0.0 - np.log1p(np.minimum(-ratings, _LARGEST_PENALTY)))
 
 
 def _unused_row_notes(subsets: Iterable[Subset]) -> dict[str, None]:
@@ -249,16 +293,50 @@ def _digest(
 # Objectives
 
 
+def _stage_sources(
+    stage: Sequence[tuple[SourcePlan, list[Subset]]],
+    numbers: Iterator[int],
+    index: PairIndex,
+    teach: Teach,
+    seed: int,
+) -> tuple[StageSource, ...]:
+    """The sources of a stage; `numbers` are those of further output scales.
+
+    The first ratings or teacher without a scale of their own decide the network's scale; where all
+    ratings have their own, the first dataset does.
+    """
+    undecided = not any(
+        source.objective in {"ratings", "distillation"} and not source.own_scale
+        for source, _ in stage
+    )
+    sources = []
+    for source, subsets in stage:
+        scales = []
+        if source.own_scale:
+            first = 0 if undecided else next(numbers)
+            scales = [first, *(next(numbers) for _ in subsets[1:])]
+            undecided = False
+        sources.append(_source(source, subsets, index, teach, seed, scales=scales))
+    return tuple(sources)
+
+
 def _source(
-    source: SourcePlan, subsets: Sequence[Subset], index: PairIndex, teach: Teach, seed: int
+    source: SourcePlan,
+    subsets: Sequence[Subset],
+    index: PairIndex,
+    teach: Teach,
+    seed: int,
+    *,
+    scales: Sequence[int],
 ) -> StageSource:
+    """One source of a stage; `scales` are the numbers of the output scales of its datasets."""
     if source.objective == "preferences":
         return _preferences(source, subsets, index, seed)
     if source.objective == "distillation":
         return _distillation(source, subsets, index, teach, seed)
     if source.objective == "damage":
         return _damage(source, subsets, index, seed)
-    return _ratings(subsets, index)
+    return _ratings(source, subsets, scales, index)
 
 
 def _facts(objective: str, subsets: Sequence[Subset], columns: list[np.ndarray]) -> dict[str, Any]:
@@ -277,24 +355,64 @@ def _facts(objective: str, subsets: Sequence[Subset], columns: list[np.ndarray])
     }
 
 
-def _ratings(subsets: Sequence[Subset], index: PairIndex) -> StageSource:
-    """Every rated output with each of its references; targets are standardised."""
+def _ratings(
+    source: SourcePlan, subsets: Sequence[Subset], scales: Sequence[int], index: PairIndex
+) -> StageSource:
+    """Every rated output with each of its references; targets are standardised.
+
+    Datasets with output scales of their own are standardised one by one, others together.
+    """
     added = [index.add(subset.sides[0], subset.rows) for subset in subsets]
-    targets = np.concatenate(
-        [subset.ratings[rows] for subset, (_, rows) in zip(subsets, added, strict=True)]
-    )
-    if not np.ptp(targets):
-        raise AdequaError(
-            f"A metric learns from ratings that differ, and of {len(targets):,} here each is "
-            f"{targets[0]:g}; give more judgements."
-        )
-    pairs = np.concatenate([pairs for pairs, _ in added])
-    mean, std = float(targets.mean()), float(targets.std())
+    pairs, rows = np.concatenate([pairs for pairs, _ in added]), [rows for _, rows in added]
+    ratings = [subset.ratings[each] for subset, each in zip(subsets, rows, strict=True)]
+    groups = ratings if scales else [np.concatenate(ratings)]
+    moments = [_mean_and_std(group) for group in groups]
+    targets = [(group - mean) / std for group, (mean, std) in zip(groups, moments, strict=True)]
+    weights = _noise_weights(source.noise, subsets, rows) if source.noise else None
+    columns = [pairs, np.concatenate(ratings), *([] if weights is None else [weights])]
+    settings = {"transform": source.transform, "noise": source.noise}
+    used = {key: value for key, value in settings.items() if value not in {"none", 0.0}}
     return StageSource(
-        RatingRegression(pairs, (targets - mean) / std),
-        (mean, std),
-        _facts("ratings", subsets, [pairs, targets]),
+        objective=RatingRegression(
+            pairs,
+            np.concatenate(targets),
+            weights,
+            np.repeat(scales, list(map(len, ratings))) if any(scales) else None,
+        ),
+        scale=None if any(scales[:1]) else moments[0],  # scale 0 is that of a first dataset
+        facts=_facts("ratings", subsets, columns) | used,
+        scaled_sets=tuple(
+            ScaledSet(subset.name or "given", scale, mean, std)
+            for subset, scale, (mean, std) in zip(subsets, scales, moments, strict=False)
+        ),
     )
+
+
+def _mean_and_std(ratings: FloatArray) -> tuple[float, float]:
+    if not np.ptp(ratings):
+        raise AdequaError(
+            f"A metric learns from ratings that differ, and of {len(ratings):,} here each is "
+            f"{ratings[0]:g}; give more judgements."
+        )
+    return float(ratings.mean()), float(ratings.std())
+
+
+def _noise_weights(noise: float, subsets: Sequence[Subset], rows: Sequence[IntArray]) -> FloatArray:
+    """The weight of each rating by its number of judgements n: (1 + noise) / (1 + noise / n).
+
+    It is inverse to the variance of what is left of a rating: 1 that the metric cannot explain, and
+    the noise of the mean of n judgements. A single judgement has a weight of 1, and so has a rating
+    of an unknown number.
+    """
+    weights = []
+    for subset, each in zip(subsets, rows, strict=True):
+        if subset.counts is None:
+            raise AdequaError(
+                f"{subset.name or 'The data'} does not say how many judgements a rating is the "
+                "mean of, which noise needs; leave noise out for it."
+            )
+        weights.append((1 + noise) / (1 + noise / np.maximum(subset.counts[each], 1)))
+    return np.concatenate(weights)
 
 
 def _preferences(

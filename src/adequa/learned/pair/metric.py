@@ -33,7 +33,7 @@ from adequa.segments import FloatArray, Reduction, Segments, reduce_pairs
 if TYPE_CHECKING:
     import torch
 
-    from adequa.learned.pair.data import PairData
+    from adequa.learned.pair.data import PairData, StageSource
     from adequa.learned.pair.devices import Processes
     from adequa.learned.pair.initial_model import InitialModel
     from adequa.learned.pair.network import PairModel
@@ -136,6 +136,7 @@ class PairRegressor(LearnedMetric):
     ) -> None:
         """Train the initial model, and set the fitted attributes."""
         from adequa.learned.pair.devices import select_precision  # noqa: PLC0415  # needs PyTorch
+        from adequa.learned.pair.network import output_scales  # noqa: PLC0415
         from adequa.learned.pair.train import (  # noqa: PLC0415
             PairCheckpoints,
             Run,
@@ -161,24 +162,23 @@ class PairRegressor(LearnedMetric):
                 progress.note,
             )
         model.network.to(processes.device)
-        outcome = train(
-            model.network,
-            plan_stages(plan, data),
-            Run(
-                inputs=inputs,
-                development=data.development,
-                seed=plan.seed,
-                processes=processes,
-                checkpoints=checkpoints,
-                seconds_between_checkpoints=self.seconds_between_checkpoints,
-                report=_reporter(progress),
-                note=progress.note,
-            ),
+        run = Run(
+            inputs=inputs,
+            development=data.development,
+            seed=plan.seed,
+            processes=processes,
+            checkpoints=checkpoints,
+            seconds_between_checkpoints=self.seconds_between_checkpoints,
+            report=_reporter(progress),
+            note=progress.note,
         )
+        with output_scales(model.network, data.output_scales) as scales:
+            outcome = train(model.network, plan_stages(plan, data), run)
+            maps = scales.values()
         self.model_, self.digest_ = model, ""
         self.encoder_, self.references_ = initial.encoder, initial.references
         self.training_ = {
-            **self._training_facts(data, outcome),
+            **self._training_facts(data, outcome, maps),
             "processes": processes.count,
             "precision": precision,
             "trained_on": _device_name(model.network.device),
@@ -186,8 +186,13 @@ class PairRegressor(LearnedMetric):
         }
         self.agreement_ = {"held_out": dict(data.development_rows), **outcome.best.figures}
 
-    def _training_facts(self, data: PairData, outcome: Outcome) -> dict[str, Any]:
-        """Facts about the data and the choices of a training, for metric.json."""
+    def _training_facts(
+        self, data: PairData, outcome: Outcome, maps: Sequence[tuple[float, float]]
+    ) -> dict[str, Any]:
+        """Facts about the data and the choices of a training, for metric.json.
+
+        `maps` are the slope and intercept of every output scale.
+        """
         stages = self.plan.stage
         sources = [source.facts for stage in data.stages for source in stage]
         chosen = [
@@ -198,7 +203,10 @@ class PairRegressor(LearnedMetric):
                 dict.fromkeys(name for facts in sources for name in facts["rows_by_dataset"])
             ),
             "rows": sum(facts["rows"] for facts in sources),
-            "stages": [[dict(source.facts) for source in stage] for stage in data.stages],
+            "stages": [
+                [{**source.facts, **_scale_facts(source, maps)} for source in stage]
+                for stage in data.stages
+            ],
             "chosen": {
                 f"stage {number} {key}": value
                 for number, (stage, trial) in enumerate(zip(stages, chosen, strict=True), 1)
@@ -337,6 +345,24 @@ class PairRegressor(LearnedMetric):
         )
         metric.restore_facts(description)
         return metric
+
+
+def _scale_facts(source: StageSource, maps: Sequence[tuple[float, float]]) -> dict[str, Any]:
+    """The output scales of a source's datasets: rating = mean + std (slope score + intercept).
+
+    The score is that of the network before it is scaled back.
+    """
+    scales = [
+        {
+            "dataset": each.dataset,
+            "mean": each.mean,
+            "std": each.std,
+            "slope": maps[each.scale][0],
+            "intercept": maps[each.scale][1],
+        }
+        for each in source.scaled_sets
+    ]
+    return {"output_scales": scales} if scales else {}
 
 
 def _reporter(progress: Progress) -> Callable[[TrainingProgress], None]:

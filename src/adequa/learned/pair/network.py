@@ -16,7 +16,8 @@ afterwards.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -27,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 from transformers import PreTrainedTokenizerBase
 
 from adequa.encoders.device import to_device
@@ -51,6 +53,7 @@ Pair: TypeAlias = tuple[str, str]  # reference and hypothesis, in the order they
 
 ENCODER_PREFIX = "encoder."  # of the names of the encoder's weights
 SKIP = "skip"  # the weights of surface features
+SCALES_PREFIX = "output_scales."  # of the names of the weights of output scales
 INITIAL_STD = 0.02  # of the weights of a head, as in BERT
 _CHUNK_SIZE = 1 << 16  # pairs tokenized before they are scored, which bounds memory
 
@@ -67,9 +70,39 @@ class Head:
     surface: int = 0  # number of surface features
 
 
+class OutputScales(nn.Module):
+    """An affine map from the network's score to the ratings of each dataset that has its own scale.
+
+    Scales are numbered from 1; scale 0 is the network's own. Slopes stay positive: ratings of every
+    dataset are better where they are higher.
+    """
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.log_slopes = nn.Parameter(torch.zeros(count))
+        self.intercepts = nn.Parameter(torch.zeros(count))
+
+    def forward(self, scores: Tensor, scales: IntArray) -> Tensor:
+        """Map each score to its scale."""
+        index = to_device(scales, scores.device)
+        slopes, intercepts = self._slopes_and_intercepts()
+        return slopes[index] * scores + intercepts[index]
+
+    def _slopes_and_intercepts(self) -> tuple[Tensor, Tensor]:
+        """The slope and intercept of every scale, from scale 0."""
+        return pad(self.log_slopes, (1, 0)).exp(), pad(self.intercepts, (1, 0))
+
+    @torch.no_grad()
+    def values(self) -> list[tuple[float, float]]:
+        """Slope and intercept of every scale, from scale 0."""
+        slopes, intercepts = self._slopes_and_intercepts()
+        return list(zip(slopes.tolist(), intercepts.tolist(), strict=True))
+
+
 class PairNetwork(nn.Module):
     """A transformer encoder with a regression head: one score per pair."""
 
+    output_scales: OutputScales | None  # only during a training that needs them
     shift: Tensor
     scale: Tensor
     surface_mean: Tensor
@@ -91,6 +124,7 @@ class PairNetwork(nn.Module):
         )
         self.output = _linear(sizes[-1], 1, generator)
         self.dropout = nn.Dropout(head.dropout)
+        self.register_module("output_scales", None)
         # Skip arcs start at zero: they only add what the encoder cannot see.
         skip = torch.zeros(head.surface) if head.surface else None
         self.skip = None if skip is None else nn.Parameter(skip)
@@ -183,6 +217,17 @@ class PairNetwork(nn.Module):
             if self.skip is not None:
                 self.skip.mul_(slope)
             self.output.bias.mul_(slope).add_(float(targets.mean() - slope * scores.mean()))
+
+
+@contextmanager
+def output_scales(network: PairNetwork, count: int) -> Iterator[OutputScales]:
+    """Give a network this number of trainable output scales until the end of the context."""
+    scales = OutputScales(count).to(network.device)
+    network.output_scales = scales if count else None
+    try:
+        yield scales
+    finally:
+        network.output_scales = None
 
 
 def _linear(inputs: int, outputs: int, generator: torch.Generator) -> nn.Linear:

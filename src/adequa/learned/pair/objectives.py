@@ -3,7 +3,8 @@
 An objective has items to draw batches from. Each item needs the scores of a few pairs of texts, and
 a loss is computed from those scores:
 
-ratings       squared error to the human score; Shimanaka et al. (2019) name no loss
+ratings       squared error to the human score; Shimanaka et al. (2019) name no loss. Rows can have
+              weights, and datasets output scales of their own
 distillation  squared error to the score of a teacher, a larger metric or the mean of several
 preferences   logistic loss: the better of two outputs should score higher (Guzmán et al., 2015, §3)
 damage        hinge loss: a text should score higher than its damaged copy by a margin
@@ -49,6 +50,7 @@ class Task:
     pairs: IntArray
     loss: Loss
     weight: float
+    scales: IntArray | None = None  # output scale of each score, if not all are the network's own
 
 
 class Objective(ABC):
@@ -75,6 +77,8 @@ class RatingRegression(Objective):
 
     pairs: IntArray
     targets: FloatArray
+    weights: FloatArray | None = None  # of each item; None if all are 1
+    scales: IntArray | None = None  # output scale of each item; None if all are 0, the network's
 
     name: ClassVar[str] = "ratings"
 
@@ -86,11 +90,20 @@ class RatingRegression(Objective):
 
     def task(self, items: IntArray) -> Task:
         targets = self.targets[items].astype(np.float32)
+        weights = None if self.weights is None else self.weights[items]
 
         def loss(scores: Tensor) -> Tensor:
-            return (scores - to_device(targets, scores.device)).square().sum()
+            squares = (scores - to_device(targets, scores.device)).square()
+            if weights is not None:
+                squares = squares * to_device(weights.astype(np.float32), scores.device)
+            return squares.sum()
 
-        return Task(self.pairs[items], loss, float(len(items)))
+        return Task(
+            pairs=self.pairs[items],
+            loss=loss,
+            weight=float(len(items) if weights is None else weights.sum()),
+            scales=None if self.scales is None else self.scales[items],
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 ObjectiveName: TypeAlias = Literal["ratings", "preferences", "distillation", "damage"]
 Schedule: TypeAlias = Literal["linear", "cosine", "constant"]
+Transform: TypeAlias = Literal["none", "log-penalty"]
 Keep: TypeAlias = Literal["best", "last"]  # as in the training loop, which needs PyTorch
 
 # A larger number is a typing error, and may never finish.
@@ -73,6 +74,10 @@ class SourcePlan:
     data: Texts = ()  # files or datasets; if empty, the judgements passed to `fit`
     lp: Texts = ()  # language pairs to use; all if empty
     sample: Count = 0  # rows to draw at random; 0 for all
+    transform: Transform = "none"  # of ratings before they are learnt
+    own_scale: Switch = False  # whether each dataset of ratings has an output scale of its own
+    # Variance of one judgement, in units of that of what the metric cannot explain.
+    noise: Annotated[float, Field(strict=True, ge=0, le=1000, allow_inf_nan=False)] = 0.0
     split: Count = 4  # items per segment's preferences; 0: each preference is an item
     teacher: Texts = ()  # metrics whose mean score is distilled
     crossed: SmallCount = 0  # other outputs of the segment used as extra references to distil
@@ -212,9 +217,8 @@ def _check_stages(plan: Plan, origin: str) -> None:
             raise AdequaError(
                 f"{origin}: a teacher goes with the objective distillation, and it with a teacher."
             )
-        for key in ("crossed", "joined"):
-            if getattr(source, key) and source.objective != "distillation":
-                raise AdequaError(f"{origin}: {key} goes with the objective distillation.")
+        _check_only(source, ("crossed", "joined"), "distillation", origin)
+        _check_only(source, ("transform", "own_scale", "noise"), "ratings", origin)
         _check_damage(source, origin)
     if any(len(source.batch) > 1 for stage in plan.stage for source in stage.beside):
         raise AdequaError(
@@ -223,12 +227,19 @@ def _check_stages(plan: Plan, origin: str) -> None:
         )
 
 
+def _check_only(
+    source: SourcePlan, keys: Sequence[str], objective: ObjectiveName, origin: str
+) -> None:
+    """Raise if a source of another objective has settings that only this one uses."""
+    defaults = SourcePlan(source.objective)
+    for key in keys:
+        if source.objective != objective and getattr(source, key) != getattr(defaults, key):
+            raise AdequaError(f"{origin}: {key} goes with the objective {objective}.")
+
+
 def _check_damage(source: SourcePlan, origin: str) -> None:
     """Raise if settings of damage have no effect, or leave no damage to do."""
-    defaults = SourcePlan(source.objective)
-    for key in ("damages", "spared", "margin"):
-        if source.objective != "damage" and getattr(source, key) != getattr(defaults, key):
-            raise AdequaError(f"{origin}: {key} goes with the objective damage.")
+    _check_only(source, ("damages", "spared", "margin"), "damage", origin)
     try:
         trained_kinds(source.spared)
     except AdequaError as error:

@@ -176,6 +176,13 @@ def _stages(facts: Mapping[str, Any]) -> list[str]:
     blocks = [stage_table(facts)]
     if any(ancestors(facts)):
         blocks.append("".join(ancestry(facts)).strip())
+    if scales := _output_scales(facts):
+        blocks += [
+            "These datasets had output scales of their own in training, between standardised "
+            "scores and ratings. They decided nothing about the scale of the scores, but for one "
+            "with slope 1 and intercept 0.",
+            scales,
+        ]
     if "averaged" in facts:
         blocks.append(f"A mean of weights was not measured while it was made: {EVALUATE_YOURSELF}")
         return blocks
@@ -203,6 +210,17 @@ def _stage_rows(training: Mapping[str, Any], prefix: str = "") -> Iterator[list[
             teachers = f" of {count} teachers" if count > 1 else ""
             datasets = ", ".join(source["rows_by_dataset"])
             yield [f"{prefix}{number}", source["objective"] + teachers, datasets, source["rows"]]
+
+
+def _output_scales(training: Mapping[str, Any]) -> str:
+    """The output scales of datasets as a table; empty if there are none."""
+    rows = [
+        [str(number), scale["dataset"], scale["slope"], scale["intercept"]]
+        for number, sources in enumerate(training["stages"], 1)
+        for source in sources
+        for scale in source.get("output_scales", ())
+    ]
+    return table(["stage", "dataset", "slope", "intercept"], rows) if rows else ""
 
 
 def _development(metric: PairRegressor) -> list[str]:

@@ -45,6 +45,7 @@ class Subset:
     reference_sets: Sequence[tuple[str, ...]]  # distinct
     reference_set_index: IntArray  # index in `reference_sets` of every row
     rows: IntArray  # selected
+    judgement_counts: IntArray | None = None  # of ratings; 0 for those that are not known
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -63,6 +64,12 @@ class Subset:
     def ratings(self) -> FloatArray:
         """The scores of the selected rows; empty for other kinds."""
         return np.empty(0) if self.scores is None else self.scores[self.rows]
+
+    @property
+    def counts(self) -> IntArray | None:
+        """Number of judgements behind each selected rating; None if no number is known."""
+        counts = self.judgement_counts
+        return None if counts is None or not counts.any() else counts[self.rows]
 
     @property
     def language_pairs(self) -> list[str]:
@@ -88,7 +95,8 @@ def judged_subset(judgements: SegmentJudgements) -> Subset:
     if isinstance(judgements, Ratings):
         sides = (_required_texts(judgements.segments, judgements),)
         subset = _whole("ratings", judgements.name, sides, languages, file_rows)
-        return replace(subset, scores=judgements.scores)
+        counts = judgements.judgement_counts
+        return replace(subset, scores=judgements.scores, judgement_counts=counts)
     better = _required_texts(judgements.better, judgements)
     worse = _required_texts(judgements.worse, judgements)
     subset = _whole("preferences", judgements.name, (better, worse), languages, file_rows)

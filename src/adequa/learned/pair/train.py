@@ -26,8 +26,21 @@ from adequa.learned.pair.devices import (
     explained_memory_errors,
     without_cudnn_attention,
 )
-from adequa.learned.pair.network import ENCODER_PREFIX, SKIP, PairInputs, PairNetwork, predict
-from adequa.learned.pair.objectives import Loss, Objective, RatingRegression, accumulate_gradients
+from adequa.learned.pair.network import (
+    ENCODER_PREFIX,
+    SCALES_PREFIX,
+    SKIP,
+    PairInputs,
+    PairNetwork,
+    predict,
+)
+from adequa.learned.pair.objectives import (
+    Loss,
+    Objective,
+    RatingRegression,
+    Task,
+    accumulate_gradients,
+)
 from adequa.learned.pair.plan import Plan, Schedule, SourcePlan, StagePlan
 from adequa.learned.training import Evaluation, Keep, Outcome, TrainingProgress, evaluation_steps
 from adequa.segments import FloatArray, IntArray
@@ -153,11 +166,14 @@ def _pool(source: SourcePlan) -> int:
 
 
 def _calibration(sources: Sequence[StageSource], *, new_head: bool) -> Calibration | None:
-    """Bring the network to the scale of the first objective that has numeric targets, if any."""
+    """Bring the network to the scale of the source that decides it, if any."""
     for source in sources:
         objective = source.objective
         if isinstance(objective, RatingRegression) and source.scale is not None:
-            sample = np.random.default_rng(0).permutation(len(objective))[:_CALIBRATION_PAIRS]
+            items = np.arange(len(objective))
+            if objective.scales is not None:
+                items = items[objective.scales == 0]
+            sample = items[np.random.default_rng(0).permutation(len(items))[:_CALIBRATION_PAIRS]]
             return partial(
                 _calibrate,
                 pairs=objective.pairs[sample],
@@ -305,7 +321,7 @@ class _PairBatches:
                 task = part.objective.task(own if len(own) else items[:1])
                 factor = factor if len(own) else 0.0
             seed = (run.seed, self._trial_index, step, number, run.processes.index)
-            loss = _scaled(task.loss, factor)
+            loss = _training_loss(network, task, factor)
             total += accumulate_gradients(network, run.inputs, task.pairs, loss, seed)
         run.processes.all_reduce([p.grad for p in network.parameters() if p.grad is not None])
         run.processes.all_reduce([total])
@@ -325,8 +341,14 @@ class _PairBatches:
         return self._epochs[number][1][index]
 
 
-def _scaled(loss: Loss, factor: float) -> Loss:
-    return lambda scores: factor * loss(scores)
+def _training_loss(network: PairNetwork, task: Task, factor: float) -> Loss:
+    """The loss of a task times a factor, for scores of the network."""
+    scales, output_scales = task.scales, network.output_scales
+    if scales is None:
+        return lambda scores: factor * task.loss(scores)
+    if output_scales is None:
+        raise TypeError("the network needs output scales for this task")
+    return lambda scores: factor * task.loss(output_scales(scores, scales))
 
 
 def shuffled_steps(
@@ -367,6 +389,9 @@ _EMBEDDINGS = re.compile(r"^encoder\.(?:.*\.)?(?:embeddings?|embed_tokens|wte|wp
 # The few weights of surface features start at zero and must move as far as thousands of others do
 # together.
 _SKIP_RATE = 100.0
+# The rate of slopes and intercepts does not depend on that of the weights: between standardised
+# scores and targets they are near 1 and 0, and 50 steps reach every likely value.
+_SCALES_RATE = 0.03
 
 
 def adamw(network: nn.Module, rates: LearningRates, weight_decay: float) -> torch.optim.AdamW:
@@ -376,22 +401,24 @@ def adamw(network: nn.Module, rates: LearningRates, weight_decay: float) -> torc
     groups: dict[tuple[float, float], list[Tensor]] = {}
     for name, parameter in trainable:
         decay = weight_decay if parameter.ndim > 1 else 0.0
-        groups.setdefault((_rate_factor(name, depth, rates), decay), []).append(parameter)
+        groups.setdefault((_learning_rate(name, depth, rates), decay), []).append(parameter)
     return torch.optim.AdamW(
         [
-            {"params": parameters, "lr": rates.learning_rate * factor, "weight_decay": decay}
-            for (factor, decay), parameters in groups.items()
+            {"params": parameters, "lr": rate, "weight_decay": decay}
+            for (rate, decay), parameters in groups.items()
         ],
         lr=rates.learning_rate,
         fused=trainable[0][1].device.type == "cuda",
     )
 
 
-def _rate_factor(name: str, depth: int, rates: LearningRates) -> float:
-    """Factor of the learning rate of a weight, by its layer."""
+def _learning_rate(name: str, depth: int, rates: LearningRates) -> float:
+    """The highest learning rate of a weight, by its layer."""
+    if name.startswith(SCALES_PREFIX):
+        return _SCALES_RATE
     if name.startswith(ENCODER_PREFIX):
-        return rates.layer_decay ** (depth - _depth(name))
-    return rates.head_rate * (_SKIP_RATE if name == SKIP else 1.0)
+        return rates.learning_rate * rates.layer_decay ** (depth - _depth(name))
+    return rates.learning_rate * (rates.head_rate * (_SKIP_RATE if name == SKIP else 1.0))
 
 
 def _depth(name: str) -> int:
