@@ -105,7 +105,7 @@ REFERENCE = {
     "comparing": (
         "Comparing",
         "Comparisons and rankings of systems, and the quality gate.",
-        ("comparison",),
+        ("comparison", "statistics"),
     ),
     "meta-evaluation": (
         "Meta-evaluation",
