@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from adequa.errors import AdequaError
 from adequa.learned.pair.devices import check_training_memory
 from adequa.learned.pair.network import Head, PairModel, PairNetwork
 from adequa.learned.pair.plan import HEAD_DEFAULTS, UNSET, Plan
+from adequa.learned.pair.reduce import kept_layers, with_layers
 from adequa.learned.training import isolated_randomness
 from adequa.segments import Reduction
 
@@ -47,12 +48,13 @@ class InitialModel:
 def from_encoder(plan: Plan, device: torch.device, *, download: bool) -> InitialModel:
     """The plan's pretrained encoder with a new head; raise if it cannot be trained on a device."""
     folder = model_folder(plan.encoder, download=download)
-    model = new_model(
-        folder, plan_head(plan), max_length=plan.max_length, seed=plan.seed, device=device
-    )
+    head = plan_head(plan)
+    if plan.keep_layers and not head.layers:
+        head = replace(head, layers=plan.keep_layers.split("+")[-1])
+    model = new_model(folder, head, max_length=plan.max_length, seed=plan.seed, device=device)
     files = digests(model_files(declared(folder, pooled=False).folder))
     return InitialModel(
-        model=model,
+        model=_with_kept_layers(model, plan),
         encoder=Path(plan.encoder).name or Path(plan.encoder).resolve().name,  # "." has none
         digest=hashlib.sha256(json.dumps(sorted(files.items())).encode()).hexdigest(),
         references=_reduction(plan.references),
@@ -89,6 +91,13 @@ def new_model(
     )
 
 
+def _with_kept_layers(model: PairModel, plan: Plan) -> PairModel:
+    if not plan.keep_layers:
+        return model
+    count = int(model.network.encoder.config.num_hidden_layers)
+    return with_layers(model, kept_layers(plan.keep_layers, count))
+
+
 def plan_head(plan: Plan) -> Head:
     """The settings of the head in a plan."""
     return Head(
@@ -111,7 +120,7 @@ def from_metric(
     _check_head(plan, start.model_)
     check_training_memory(start.model_.network, device)
     return InitialModel(
-        model=start.model_,
+        model=_with_kept_layers(start.model_, plan),
         encoder=start.encoder,
         digest=start.digest_,
         references=_reduction(plan.references or start.references),

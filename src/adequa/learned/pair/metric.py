@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
@@ -106,6 +106,11 @@ class PairRegressor(LearnedMetric):
             data = collect(plan, data_to_learn, load_dataset, teachers)
             for note in (*initial.notes, *data.notes):
                 progress.note(note)
+            if plan.vocabulary:
+                from adequa.learned.pair.reduce import with_vocabulary  # noqa: PLC0415
+
+                model = with_vocabulary(initial.model, data.texts, plan.vocabulary)
+                initial = replace(initial, model=model)
             self._train(plan, initial, data, processes, progress, teachers=teachers.signatures)
         return self
 

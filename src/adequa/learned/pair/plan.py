@@ -144,6 +144,8 @@ class Plan:
 
     encoder: Text = ""  # a folder, or a model on the hub
     start: Text = ""  # a saved pair regressor to continue from, instead of an encoder
+    keep_layers: Text = ""  # layers of the encoder to keep, such as 4+8+12; empty for all
+    vocabulary: Count = 0  # pieces to keep, the most frequent in the training texts; 0 for all
     pooling: Text = UNSET
     layers: Text = UNSET
     hidden_layers: SmallCount = UNSET

@@ -1,0 +1,165 @@
+"""Smaller encoders: some of the layers of a pretrained one, and the pieces that texts need.
+
+A student that begins with layers of its teacher, or of a trained metric, learns faster than one
+with new weights. A vocabulary is reduced to the pieces that are most frequent in the training
+texts. All single characters stay, so that every other word is read in smaller pieces.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
+
+from adequa.errors import AdequaError
+from adequa.learned.pair.network import PairModel, PairNetwork
+
+_CHUNK = 1 << 12  # texts that are tokenised together
+_CONTINUED = "##"  # begins the pieces inside words
+
+
+def kept_layers(text: str, count: int) -> tuple[int, ...]:
+    """The layers of a plan such as "4+8+12", for an encoder with `count` layers.
+
+    >>> kept_layers("4+8+12", 12)
+    (4, 8, 12)
+    """
+    try:
+        layers = tuple(int(part) for part in text.split("+"))
+    except ValueError:
+        layers = ()
+    if not layers or list(layers) != sorted({*layers}) or not 1 <= layers[0] <= layers[-1] <= count:
+        raise AdequaError(
+            f'keep_layers should be increasing numbers from 1 to {count}, such as "1+{count}", '
+            f'not "{text}".'
+        )
+    return layers
+
+
+def with_layers(model: PairModel, layers: Sequence[int]) -> PairModel:
+    """The model with these layers of its encoder alone; the head reads the same as before."""
+    network = model.network
+    lost = [layer for layer in network.layers if layer not in layers]
+    if lost:
+        raise AdequaError(
+            f"The head reads layer {' and '.join(map(str, lost))} of the encoder, which "
+            "keep_layers leaves out; name it, too."
+        )
+    encoder = network.encoder
+    stack = encoder_layers(encoder)
+    reduced = nn.ModuleList(stack[layer - 1] for layer in layers)
+    _replace_layers(encoder, stack, reduced)
+    encoder.config.num_hidden_layers = len(layers)
+    head = replace(
+        model.head, layers="+".join(str(layers.index(layer) + 1) for layer in network.layers)
+    )
+    smaller = PairNetwork(encoder, head, seed=0)
+    smaller.load_head(network.head_arrays())
+    return replace(model, network=smaller, head=head)
+
+
+def encoder_layers(encoder: Any) -> nn.ModuleList:
+    """The layers of an encoder."""
+    count = encoder.config.num_hidden_layers
+    lists = [m for m in encoder.modules() if isinstance(m, nn.ModuleList) and len(m) == count]
+    if len(lists) != 1:
+        raise AdequaError(
+            f"Layers of an encoder of the type {encoder.config.model_type} cannot be left out."
+        )
+    return lists[0]
+
+
+def _replace_layers(encoder: nn.Module, old: nn.ModuleList, new: nn.ModuleList) -> None:
+    for module in encoder.modules():
+        for name, child in module.named_children():
+            if child is old:
+                setattr(module, name, new)
+                return
+
+
+def with_vocabulary(model: PairModel, texts: Iterable[tuple[str, str]], size: int) -> PairModel:
+    """The model with a vocabulary of this many pieces: the most frequent ones in the texts.
+
+    Single characters and special tokens stay, and count.
+    """
+    content = json.loads(_backend(model.tokenizer).to_str())
+    if content["model"]["type"] != "WordPiece":
+        raise AdequaError(
+            "Only a vocabulary of WordPiece can be reduced, and that of this encoder is of "
+            f"{content['model']['type']}."
+        )
+    pieces: dict[str, int] = content["model"]["vocab"]
+    always = _always_kept(pieces, model.tokenizer)
+    if not len(always) < size <= len(pieces):
+        raise AdequaError(
+            f"vocabulary should be from {len(always) + 1:,} to {len(pieces):,} pieces for this "
+            f"encoder, not {size:,}."
+        )
+    counts = _piece_counts(model, texts)
+    others = (index for index, _ in counts.most_common() if index not in always)
+    chosen = sorted({*always, *islice(others, size - len(always))})
+    names = {index: piece for piece, index in pieces.items()}
+    content["model"]["vocab"] = {names[old]: new for new, old in enumerate(chosen)}
+    tokenizer = _tokenizer(content, model.tokenizer)
+    _select_rows(model.network.encoder, np.array(chosen))
+    return replace(model, tokenizer=tokenizer)
+
+
+def _backend(tokenizer: PreTrainedTokenizerBase) -> Any:
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        raise AdequaError(
+            "Only the vocabulary of a fast tokenizer (tokenizer.json) can be reduced."
+        )
+    return backend
+
+
+def _always_kept(pieces: dict[str, int], tokenizer: PreTrainedTokenizerBase) -> set[int]:
+    """Single characters, and all pieces up to the last special token, whose numbers stay."""
+    last = max(tokenizer.all_special_ids)
+    return {
+        index
+        for piece, index in pieces.items()
+        if index <= last or len(piece.removeprefix(_CONTINUED)) == 1
+    }
+
+
+def _piece_counts(model: PairModel, texts: Iterable[tuple[str, str]]) -> Counter[int]:
+    """How often each piece occurs in the distinct texts."""
+    backend = _backend(model.tokenizer)
+    distinct = dict.fromkeys(text for pair in texts for text in pair)
+    listed = [text.lower() if model.lowercase else text for text in distinct]
+    counts = Counter[int]()
+    for start in range(0, len(listed), _CHUNK):
+        chunk = listed[start : start + _CHUNK]
+        for encoded in backend.encode_batch(chunk, add_special_tokens=False):
+            counts.update(encoded.ids)
+    return counts
+
+
+def _tokenizer(content: dict[str, Any], old: PreTrainedTokenizerBase) -> PreTrainedTokenizerFast:
+    from tokenizers import Tokenizer  # noqa: PLC0415  # its types are unknown
+
+    return PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer.from_str(json.dumps(content)),
+        model_input_names=old.model_input_names,
+        **old.special_tokens_map,
+    )
+
+
+@torch.no_grad()
+def _select_rows(encoder: Any, rows: np.ndarray) -> None:
+    """Reduce the word embeddings of an encoder to these rows."""
+    table = encoder.get_input_embeddings()
+    smaller = nn.Embedding(len(rows), table.embedding_dim, padding_idx=table.padding_idx)
+    smaller.weight.copy_(table.weight[torch.from_numpy(rows)])
+    encoder.set_input_embeddings(smaller)
+    encoder.config.vocab_size = len(rows)
