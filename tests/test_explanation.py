@@ -407,6 +407,13 @@ def test_long_segments_are_bounded() -> None:
         ("it was -5 today", "it was 5 today", ["number"]),
         ("It cost $5 now", "It cost €5 now", ["number"]),
         ("5% off", "5 off", ["number"]),
+        ("5% off", "5 percent off", ["substitution"]),
+        ("down by (-5)", "down by (5)", ["number"]),
+        ("it was −5 today", "it was -5 today", ["punctuation"]),
+        ("it costs 5$", "it costs $5", ["punctuation", "punctuation"]),
+        ("it has twenty-two legs", "it has 22 legs", ["substitution"]),
+        ("it is 0.50 m", "it is 0.5 m", ["substitution"]),
+        ("Rule No. 5 applies", "Rule number 5 applies", ["substitution"]),
         ("pages 3-5", "pages 3–5", ["punctuation"]),
         ("he is not able", "he is notable", ["negation"]),
         (
@@ -443,6 +450,11 @@ def test_kinds_of_other_languages() -> None:
     assert kinds("Il ne va pas", "Il n'ira pas", "fr") == ["substitution"]
     assert kinds("यह किताब अच्छी है", "यह किताब अच्छा है", "hi") == ["substitution"]
     assert kinds("Es sind 1.000 Euro", "Es sind 1000 Euro", "de") == ["punctuation"]
+    assert kinds("Es sind 2,500 Meter", "Es sind 2.500 Meter", "de") == ["number"]
+    assert kinds("Ce sont 3,125 m", "Ce sont 3.125 m", "fr") == ["number"]
+    assert kinds("Es sind 1.234.567 Euro", "Es sind 1234567 Euro", "de") == ["punctuation"]
+    assert kinds("यह १० है", "यह 10 है", "hi") == ["substitution"]
+    assert kinds("वह नहीं गया", "वह गया", "hi") == ["negation"]
 
 
 def test_every_kind_belongs_to_one_group() -> None:

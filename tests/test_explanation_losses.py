@@ -129,3 +129,9 @@ def test_groups_that_round_to_nothing_are_not_named() -> None:
     pieces = (piece("number", 994.0), piece("omission", 6.0))
     losses = losses_of([replace(explained[0], pieces=pieces)])
     assert losses.sentence(0) == "99% numbers and names, 1% omissions"
+
+
+def test_of_many_systems_the_largest_differences_are_shown() -> None:
+    tables = explanation_of(many_systems(20, 30)).loss_tables()
+    assert len(list(tables[1].rows)) == 12
+    assert tables[1].notes[1] == "the 12 largest differences; --format json has 7 more"

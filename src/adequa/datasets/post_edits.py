@@ -86,5 +86,6 @@ def post_edits_as_references(
         if language_pair(str(pair)) in pairs and isinstance(text, str) and text.strip()
     ]
     selected = {name: [values[row] for row in rows] for name, values in columns.items()}
+    selected.pop("raw", None)  # the same ratings on another scale
     texts = selected.pop("post_edit")
     return selected | {"ref": [detokenised(str(text)) for text in texts]}

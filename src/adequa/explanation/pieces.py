@@ -12,7 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, zip_longest
+from itertools import chain
 from typing import Any, Literal, TypeAlias, get_args
 
 from adequa.damage.base import word_lists
@@ -40,7 +40,8 @@ _NEGATIONS: dict[str, frozenset[str]] = {
         "de": "nicht kein keine keinen keinem keiner keines nie niemals niemand nichts",
         "en": "not no never none nobody nothing nowhere neither nor cannot without",
         "es": "no nunca jamás nada nadie ningún ninguna ninguno sin",
-        "fr": "ne n' pas jamais rien aucun aucune personne sans",
+        "fr": "ne pas jamais rien aucun aucune personne sans",
+        "hi": "नहीं न ना मत बिना",
         "it": "non mai niente nulla nessun nessuna nessuno senza",
         "nl": "niet geen nooit niemand niets zonder",
         "no": "ikke ingen intet aldri",
@@ -69,11 +70,10 @@ _TENS = "thirty forty fifty sixty seventy eighty ninety"
 # Often a pronoun, a verb or an order in time: they may stand for a number, and are none themselves.
 _AMBIGUOUS = {"one": "1", "first": "1", "second": "2", "may": "may"}
 _NUMERAL = re.compile(r"\d+(?:[.,:'’]\d+)*")
-_GROUPED = re.compile(r"\d{1,3}(?:([.,'’])\d{3})(?:\1\d{3})*(?:[.,]\d+)?$")
 # Languages that group the digits of numbers by commas, if at all, and write decimals with a point.
 _DECIMAL_POINT = frozenset({"en", "ga", "he", "hi", "ja", "ko", "th", "zh"})
 _MINUS = frozenset("-−–")
-_PERCENT = frozenset("%‰٪")
+_PERCENT = {"%": "%", "٪": "%", "percent": "%", "‰": "‰"}
 
 
 def _number_values() -> dict[str, str]:
@@ -126,31 +126,54 @@ class Piece:
 # Kinds
 
 
+Signs: TypeAlias = dict[int, str]  # by the first character
+
+
 @dataclass(frozen=True, slots=True)
 class KindRules:
-    """What decides kinds in two texts of a language; tokens by their first characters, by side."""
+    """What decides kinds in two texts of a language; tokens by their first characters, by side.
+
+    A negation or a sign counts only on the side that has more of it in the whole segment.
+    """
 
     language: str
-    # 1 where the hypothesis has more negations than the reference, -1 where it has fewer, else 0.
-    negation_balance: int
+    negations: tuple[frozenset[int], frozenset[int]]
     names: tuple[frozenset[int], frozenset[int]]  # words in names
-    signs: tuple[frozenset[int], frozenset[int]]  # currencies, percents, and minus before a digit
+    signs: tuple[Signs, Signs]  # currencies, percents, and minus before a digit
 
     @classmethod
     def of(cls, alignment: Alignment, texts: tuple[str, str], language: str | None) -> KindRules:
         """The rules for a hypothesis and its reference; without a language, those of English."""
         code = language or "en"
         sides = alignment.hypothesis, alignment.reference
-        negations, others = (sum(_is_negation(each, code) for each in side) for side in sides)
         names = (frozenset[int](), frozenset[int]())
         if code not in _CAPITALISED_NOUNS:
             names = _name_starts(sides[0], texts[0]), _name_starts(sides[1], texts[1])
         return cls(
             language=code,
-            negation_balance=(negations > others) - (negations < others),
+            negations=(_negation_starts(sides[0], code), _negation_starts(sides[1], code)),
             names=names,
             signs=(_number_signs(sides[0]), _number_signs(sides[1])),
         )
+
+    @property
+    def negation_balance(self) -> int:
+        """1 where the hypothesis has more negations than the reference, -1 for fewer, else 0."""
+        one, other = map(len, self.negations)
+        return (one > other) - (one < other)
+
+
+def _negation_starts(tokens: Sequence[Token], language: str) -> frozenset[int]:
+    """The first characters of negations; "No." before a number is none."""
+    starts = []
+    for index, token in enumerate(tokens):
+        following = [each.text for each in tokens[index + 1 : index + 3]]
+        is_number = token.form == "no" and any(
+            has_digit(text) for text in following[: 1 + (following[:1] == ["."])]
+        )
+        if _is_negation(token, language) and not is_number:
+            starts.append(token.start)
+    return frozenset(starts)
 
 
 def _name_starts(tokens: Sequence[Token], text: str) -> frozenset[int]:
@@ -166,16 +189,20 @@ def _name_starts(tokens: Sequence[Token], text: str) -> frozenset[int]:
     return frozenset(starts)
 
 
-def _number_signs(tokens: Sequence[Token]) -> frozenset[int]:
-    """The first characters of signs that change what a number says."""
-    starts = []
-    for token, following in zip_longest(tokens, tokens[1:]):
-        is_minus = token.text in _MINUS and token.space != ""
+def _number_signs(tokens: Sequence[Token]) -> Signs:
+    """Signs that change what a number says, by their first characters."""
+    signs = {}
+    for index, token in enumerate(tokens):
+        following = tokens[index + 1] if index + 1 < len(tokens) else None
+        after_word = index > 0 and not token.space and tokens[index - 1].is_word
         before_digit = following is not None and not following.space and has_digit(following.text)
-        is_unit = token.text in _PERCENT or unicodedata.category(token.text[0]) == "Sc"
-        if is_unit or (is_minus and before_digit):
-            starts.append(token.start)
-    return frozenset(starts)
+        if token.text in _MINUS and before_digit and not after_word:
+            signs[token.start] = "-"
+        elif token.form in _PERCENT:
+            signs[token.start] = _PERCENT[token.form]
+        elif unicodedata.category(token.text[0]) == "Sc":
+            signs[token.start] = token.text
+    return signs
 
 
 def kind_of(alignment: Alignment, difference: Difference, rules: KindRules) -> Kind:
@@ -231,7 +258,10 @@ def _differs_in_case_alone(hypothesis: Sequence[Token], reference: Sequence[Toke
 
 def _other_negations(words: tuple[list[Token], list[Token]], rules: KindRules) -> bool:
     """Whether a difference has more negations on the side that has more in the whole segment."""
-    one, other = (sum(_is_negation(token, rules.language) for token in side) for side in words)
+    one, other = (
+        sum(token.start in starts for token in side)
+        for side, starts in zip(words, rules.negations, strict=True)
+    )
     return (one > other) - (one < other) == rules.negation_balance != 0
 
 
@@ -246,10 +276,6 @@ def _is_negation(token: Token, language: str) -> bool:
 
 def _other_numbers(sides: tuple[list[Token], list[Token]], rules: KindRules) -> bool:
     """Whether numbers, or signs that belong to numbers, differ."""
-    signs = [
-        Counter(token.text for token in side if token.start in starts)
-        for side, starts in zip(sides, rules.signs, strict=True)
-    ]
     numbers = [
         Counter(chain.from_iterable(_numbers(token, rules.language) for token in side))
         for side in sides
@@ -259,9 +285,22 @@ def _other_numbers(sides: tuple[list[Token], list[Token]], rules: KindRules) -> 
         for side in sides
     ]
     return (
-        signs[0] != signs[1]
+        _other_signs(sides, rules)
         or bool(numbers[0] - numbers[1] - ambiguous[1])
         or bool(numbers[1] - numbers[0] - ambiguous[0])
+    )
+
+
+def _other_signs(sides: tuple[list[Token], list[Token]], rules: KindRules) -> bool:
+    """Whether one side has more of a sign, which it also has more of in the whole segment."""
+    here = [
+        Counter(signs[token.start] for token in side if token.start in signs)
+        for side, signs in zip(sides, rules.signs, strict=True)
+    ]
+    everywhere = [Counter(signs.values()) for signs in rules.signs]
+    return any(
+        (here[one] - here[other]) & (everywhere[one] - everywhere[other])
+        for one, other in ((0, 1), (1, 0))
     )
 
 
@@ -269,20 +308,33 @@ def _numbers(token: Token, language: str) -> list[str]:
     """The values that numbers and dates in a token are compared by.
 
     >>> from adequa.explanation.alignment import tokenize
-    >>> [_numbers(token, "en") for token in tokenize("Ten 1,000 1.5 10:30 March F-16 22nd none")]
-    [['10'], ['1000'], ['1.5'], ['10.30'], ['march'], ['16'], ['22'], []]
+    >>> text = "Ten 1,000 1.50 10:30 March F-16 22nd twenty-two none"
+    >>> [_numbers(token, "en") for token in tokenize(text)]
+    [['10'], ['1000'], ['1.5'], ['10.3'], ['march'], ['16'], ['22'], ['22'], []]
     """
-    if not has_digit(token.text):
-        return [_NUMBER_VALUES[token.form]] if token.form in _NUMBER_VALUES else []
-    return [_value(match[0], language) for match in _NUMERAL.finditer(token.form)]
+    if has_digit(token.text):
+        return [_value(match[0], language) for match in _NUMERAL.finditer(token.form)]
+    values = [_NUMBER_VALUES.get(word, _AMBIGUOUS.get(word)) for word in token.form.split("-")]
+    if len(values) > 1 and all(value and value.isdecimal() for value in values):
+        return [str(sum(int(value or 0) for value in values))]
+    return [_NUMBER_VALUES[token.form]] if token.form in _NUMBER_VALUES else []
 
 
 def _value(numeral: str, language: str) -> str:
-    """A numeral with a point for decimals, and without separators of groups of digits."""
-    grouped = _GROUPED.fullmatch(numeral)
-    if grouped and (grouped[1] != "." or language not in _DECIMAL_POINT):
-        numeral = numeral.replace(grouped[1], "")
-    return re.sub("[,:]", ".", numeral)
+    """A numeral in digits of ASCII, with a point for decimals and without groups of digits.
+
+    >>> _value("1,250.50", "en"), _value("1.250,50", "de"), _value("2,500", "de")
+    ('1250.5', '1250.5', '2.5')
+    """
+    text = "".join(str(unicodedata.digit(c)) if c.isdigit() else c for c in numeral)
+    text = re.sub("['’]", "", text)
+    group, decimal = (",", ".") if language in _DECIMAL_POINT else (".", ",")
+    if text.count(decimal) > 1:  # groups of digits in the way of other languages
+        text = text.replace(decimal, "")
+    if re.fullmatch(rf"\d{{1,3}}(?:[{group}]\d{{3}})+(?:[{decimal}]\d+)?", text):
+        text = text.replace(group, "")
+    text = re.sub("[.,:]", ".", text)
+    return text.rstrip("0").rstrip(".") if text.count(".") == 1 else text
 
 
 def _other_names(words: tuple[list[Token], list[Token]], rules: KindRules) -> bool:

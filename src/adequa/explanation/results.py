@@ -34,7 +34,8 @@ GROUPS: dict[str, tuple[Kind, ...]] = {
 _GROUP_OF = {kind: index for index, kinds in enumerate(GROUPS.values()) for kind in kinds}
 
 _SETTINGS = ComparisonSettings()  # of the tests whether two systems lose differently
-_ALL_PAIRS = 4  # systems up to which all pairs are shown; of more, pairs with the first
+_ALL_PAIRS = 4  # systems up to which all significant differences are shown; of more, the largest
+_LARGEST = 12
 LOSS_TITLE = "Where the score is lost"
 _MIN_SEGMENTS = 5  # minimum segments for a significance test
 _MIN_FRACTION = 0.005  # of a loss that is named; less is shown as 0%
@@ -375,11 +376,7 @@ class Explanation(Result):
             worst = f": {len(self.segments):,} worst of {self.total:,} segments"
             title = LOSS_TITLE + (worst if len(self.segments) < self.total else "")
         table = Table(columns, rows, title, notes=(note, *losses.notes))
-        differences = [
-            each
-            for each in losses.differences
-            if each.is_significant and (len(losses.systems) <= _ALL_PAIRS or not each.first)
-        ]
+        differences = [each for each in losses.differences if each.is_significant]
         return (table, self._difference_table(differences)) if differences else (table,)
 
     def _difference_table(self, differences: Sequence[GroupDifference]) -> Table:
@@ -390,7 +387,10 @@ class Explanation(Result):
             Column("p", "number", 4),
         )
         rows: list[Row] = []
-        for each in differences:
+        shown = differences
+        if len(systems) > _ALL_PAIRS:
+            shown = sorted(differences, key=lambda each: -abs(each.difference))[:_LARGEST]
+        for each in shown:
             more, less = each.first, each.second
             if each.difference > 0:
                 more, less = less, more
@@ -400,7 +400,11 @@ class Explanation(Result):
             )  # fmt: skip
         swaps = self.losses.settings.swap_count
         note = f"p: approximate randomisation, {swaps:,} swaps, with Holm's correction"
-        return Table(columns, rows, "Significant differences between these losses", notes=(note,))
+        notes: tuple[str, ...] = (note,)
+        if len(shown) < len(differences):
+            others = len(differences) - len(shown)
+            notes += (f"the {_LARGEST} largest differences; --format json has {others:,} more",)
+        return Table(columns, rows, "Significant differences between these losses", notes=notes)
 
     def legend(self) -> tuple[str, ...]:
         return (

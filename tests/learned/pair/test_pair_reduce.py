@@ -13,7 +13,7 @@ from adequa.errors import AdequaError
 from adequa.learned.pair.initial_model import new_model
 from adequa.learned.pair.metric import PairRegressor
 from adequa.learned.pair.network import Head, PairModel
-from adequa.learned.pair.plan import Plan, StagePlan
+from adequa.learned.pair.plan import Plan, StagePlan, plan_from
 from adequa.learned.pair.reduce import encoder_layers, kept_layers, with_layers, with_vocabulary
 from adequa.metrics.registry import load_metric
 from adequa.segments import Segments
@@ -23,11 +23,13 @@ torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
+LAST = "[MASK]"  # a special token behind all others, as in MPNet
 LETTERS = (*string.ascii_lowercase, *(f"##{letter}" for letter in string.ascii_lowercase), ".")
 WORDS = ("the", "cat", "dog", "sat", "ran", "on", "mat", "far", "away", "good", "bad")
-PIECES = (*SPECIAL, *LETTERS, *WORDS)
-ALWAYS = len(SPECIAL) + len(LETTERS)
+PIECES = (*SPECIAL, *LETTERS, *WORDS, LAST)
+ALWAYS = len(SPECIAL) + len(LETTERS) + 1
 FREQUENT = [("the cat sat", "the cat ran")] * 3 + [("the dog sat", "the cat sat")]
+STAGE = {"objective": "ratings"}
 QUICK = StagePlan("ratings", batch=(8,), epochs=(1.0,), learning_rate=(1e-3,))
 
 
@@ -46,6 +48,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
         special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
     )
+    tokenizer.add_special_tokens([LAST])
     tokenizer.save(str(folder / "tokenizer.json"))
     named = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep")}
     settings = {"tokenizer_class": "PreTrainedTokenizerFast", **named}
@@ -63,9 +66,11 @@ def scores(of: PairModel, *pairs: tuple[str, str]) -> np.ndarray:
 
 def test_the_layers_of_a_plan() -> None:
     assert kept_layers("1+3", 3) == (1, 3)
-    for bad in ("", "0+1", "3+1", "1+1", "4", "1,2", "a"):
-        with pytest.raises(AdequaError, match="increasing numbers from 1 to 3"):
-            kept_layers(bad, 3)
+    with pytest.raises(AdequaError, match="The encoder has 3 layers; keep_layers names layer 4"):
+        kept_layers("1+4", 3)
+    for bad in ("0+1", "3+1", "1+1", "1,2", "a", "1+"):
+        with pytest.raises(AdequaError, match=r"p.toml: keep_layers should be increasing numbers"):
+            plan_from({"encoder": "e", "keep_layers": bad, "stage": [STAGE]}, "p.toml")
 
 
 def test_the_layers_that_are_kept_follow_one_another(encoder: Path) -> None:
@@ -98,11 +103,21 @@ def test_frequent_pieces_stay_and_other_words_are_spelt(encoder: Path) -> None:
     reduced = with_vocabulary(model(encoder), FREQUENT, ALWAYS + 3)
     table = reduced.network.encoder.get_input_embeddings().weight
     assert table.shape[0] == ALWAYS + 3 == reduced.network.encoder.config.vocab_size
-    assert set(reduced.tokenizer.get_vocab()) == {*SPECIAL, *LETTERS, "the", "cat", "sat"}
+    assert set(reduced.tokenizer.get_vocab()) == {*SPECIAL, LAST, *LETTERS, "the", "cat", "sat"}
     assert reduced.tokenizer.tokenize("the mat") == ["the", "m", "##a", "##t"]
     np.testing.assert_allclose(scores(reduced, pair), expected, atol=1e-6)
     assert np.isfinite(scores(reduced, other)).all()
     assert scores(reduced, ("a b", "far")) != pytest.approx(spelt)
+    # Special tokens in a text are read as before, under their new numbers.
+    assert reduced.tokenizer.convert_tokens_to_ids(LAST) == ALWAYS + 2
+    masked = ("the [MASK]", "cat")
+    np.testing.assert_allclose(scores(reduced, masked), scores(model(encoder), masked), atol=1e-6)
+
+
+def test_a_vocabulary_is_filled_up_in_its_own_order(encoder: Path) -> None:
+    reduced = with_vocabulary(model(encoder), [("the the", "the")], ALWAYS + 3)
+    assert {"the", "cat", "dog"} <= set(reduced.tokenizer.get_vocab())
+    assert len(reduced.tokenizer) == ALWAYS + 3
 
 
 @pytest.mark.parametrize("size", [ALWAYS, len(PIECES) + 1])

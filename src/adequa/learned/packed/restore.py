@@ -40,7 +40,7 @@ def restored_regressor(metric: Metric, origin: str) -> PairRegressor:
     """The pair regressor of a packed metric; `origin` names it in errors."""
     packed = metric.packed if isinstance(metric, Adequa) else metric
     if not isinstance(packed, PackedPair):
-        raise AdequaError(f"{origin} is no pair regressor to go on from.")
+        raise AdequaError(f"{origin} is not a pair regressor, so that its training cannot go on.")
     with required_packages():
         from adequa.learned.pair.plan import Plan  # noqa: PLC0415
     description = read_description(packed.folder)
@@ -63,7 +63,7 @@ def restored_model(packed: PackedPair) -> PairModel:
     graph = _Graph.read(packed.folder / MODEL)
     encoder = BertModel(BertConfig(**graph.config()), add_pooling_layer=False).eval()
     tensors = {name: torch.from_numpy(array.copy()) for name, array in graph.encoder()}
-    encoder.load_state_dict(tensors, strict=False)
+    encoder.load_state_dict(tensors)
     layers, weights, bias = graph.head()
     surface = packed.surface
     head = Head(
@@ -140,10 +140,6 @@ class _Graph:
             "embeddings.position_embeddings.weight": self.arrays["positions"],
         }
         tensors |= {name: array for name, array in self.arrays.items() if ".LayerNorm." in name}
-        tensors |= {
-            name: self.arrays[name]
-            for name in ("embeddings.LayerNorm.weight", "embeddings.LayerNorm.bias")
-        }
         for i in range(self.layers):
             prefix = f"encoder.layer.{i}."
             for name in _QKV:

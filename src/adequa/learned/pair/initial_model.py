@@ -128,13 +128,20 @@ def from_metric(
             "begun_from": {
                 "name": start.name,
                 "digest": start.digest_,
-                "plan": start.plan.table(),
+                # A packed metric does not say with which plan its network was trained.
+                **({} if restored else {"plan": start.plan.table()}),
                 "training": dict(start.training_),
             }
         },
-        notes=() if restored else _development_notes(plan, start.plan),
+        notes=_RESTORED_NOTES if restored else _development_notes(plan, start.plan),
         standardise_surface=restored,
     )
+
+
+_RESTORED_NOTES = (
+    "the start may have been trained on the development data of this training, so that the "
+    "agreement shown while training may be too high.",
+)
 
 
 def _development_notes(plan: Plan, start: Plan) -> tuple[str, ...]:

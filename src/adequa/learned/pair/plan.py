@@ -189,6 +189,7 @@ def plan_from(table: Mapping[str, Any], origin: str) -> Plan:
         first = min(details, key=lambda detail: detail["type"] != "unexpected_keyword_argument")
         raise AdequaError(_sentence(first, origin)) from error
     _check_start(plan, origin)
+    _check_layers(plan, origin)
     _check_stages(plan, origin)
     return plan
 
@@ -206,6 +207,16 @@ def _check_start(plan: Plan, origin: str) -> None:
         )
     if not plan.stage:
         raise AdequaError(f"{origin} has no stage; add [[stage]] with an objective and data.")
+
+
+def _check_layers(plan: Plan, origin: str) -> None:
+    parts = plan.keep_layers.split("+") if plan.keep_layers else ["1"]
+    layers = [int(part) if part.isdecimal() else 0 for part in parts]
+    if layers[0] < 1 or layers != sorted({*layers}):
+        raise AdequaError(
+            f'{origin}: keep_layers should be increasing numbers from 1, such as "4+8+12", not '
+            f'"{plan.keep_layers}".'
+        )
 
 
 def _check_stages(plan: Plan, origin: str) -> None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -32,15 +32,9 @@ def kept_layers(text: str, count: int) -> tuple[int, ...]:
     >>> kept_layers("4+8+12", 12)
     (4, 8, 12)
     """
-    try:
-        layers = tuple(int(part) for part in text.split("+"))
-    except ValueError:
-        layers = ()
-    if not layers or list(layers) != sorted({*layers}) or not 1 <= layers[0] <= layers[-1] <= count:
-        raise AdequaError(
-            f'keep_layers should be increasing numbers from 1 to {count}, such as "1+{count}", '
-            f'not "{text}".'
-        )
+    layers = tuple(map(int, text.split("+")))
+    if layers[-1] > count:
+        raise AdequaError(f"The encoder has {count} layers; keep_layers names layer {layers[-1]}.")
     return layers
 
 
@@ -86,9 +80,10 @@ def _replace_layers(encoder: nn.Module, old: nn.ModuleList, new: nn.ModuleList) 
 
 
 def with_vocabulary(model: PairModel, texts: Iterable[tuple[str, str]], size: int) -> PairModel:
-    """The model with a vocabulary of this many pieces: the most frequent ones in the texts.
+    """The model with a vocabulary of this many pieces, the most frequent ones in the texts.
 
-    Single characters and special tokens stay, and count.
+    Special tokens and single characters stay, and count. Where the texts have fewer pieces, others
+    follow in the order of the vocabulary.
     """
     content = json.loads(_backend(model.tokenizer).to_str())
     if content["model"]["type"] != "WordPiece":
@@ -97,19 +92,18 @@ def with_vocabulary(model: PairModel, texts: Iterable[tuple[str, str]], size: in
             f"{content['model']['type']}."
         )
     pieces: dict[str, int] = content["model"]["vocab"]
-    always = _always_kept(pieces, model.tokenizer)
+    always = _always_kept(pieces, content, model.tokenizer)
     if not len(always) < size <= len(pieces):
         raise AdequaError(
             f"vocabulary should be from {len(always) + 1:,} to {len(pieces):,} pieces for this "
             f"encoder, not {size:,}."
         )
-    counts = _piece_counts(model, texts)
-    others = (index for index, _ in counts.most_common() if index not in always)
-    chosen = sorted({*always, *islice(others, size - len(always))})
-    names = {index: piece for piece, index in pieces.items()}
-    content["model"]["vocab"] = {names[old]: new for new, old in enumerate(chosen)}
-    tokenizer = _tokenizer(content, model.tokenizer)
-    _select_rows(model.network.encoder, np.array(chosen))
+    frequent = (index for index, _ in _piece_counts(model, texts).most_common())
+    others = dict.fromkeys(chain(frequent, sorted(pieces.values())))
+    chosen = sorted({*always, *islice((i for i in others if i not in always), size - len(always))})
+    numbers = {old: new for new, old in enumerate(chosen)}
+    tokenizer = _tokenizer(_renumbered(content, numbers), model.tokenizer)
+    _select_rows(model.network.encoder, np.array(chosen), numbers[model.tokenizer.pad_token_id])
     return replace(model, tokenizer=tokenizer)
 
 
@@ -122,14 +116,36 @@ def _backend(tokenizer: PreTrainedTokenizerBase) -> Any:
     return backend
 
 
-def _always_kept(pieces: dict[str, int], tokenizer: PreTrainedTokenizerBase) -> set[int]:
-    """Single characters, and all pieces up to the last special token, whose numbers stay."""
-    last = max(tokenizer.all_special_ids)
-    return {
-        index
-        for piece, index in pieces.items()
-        if index <= last or len(piece.removeprefix(_CONTINUED)) == 1
+def _always_kept(
+    pieces: dict[str, int], content: dict[str, Any], tokenizer: PreTrainedTokenizerBase
+) -> set[int]:
+    """Special and added tokens, and single characters."""
+    added = {each["id"] for each in content["added_tokens"]}
+    single = {i for piece, i in pieces.items() if len(piece.removeprefix(_CONTINUED)) == 1}
+    return {*tokenizer.all_special_ids, *added, *single}
+
+
+def _renumbered(content: dict[str, Any], numbers: Mapping[int, int]) -> dict[str, Any]:
+    """The content of tokenizer.json with the pieces that have a new number."""
+    vocabulary = content["model"]["vocab"]
+    model = content["model"] | {
+        "vocab": {piece: numbers[i] for piece, i in vocabulary.items() if i in numbers}
     }
+    added = [each | {"id": numbers[each["id"]]} for each in content["added_tokens"]]
+    processor = content["post_processor"]
+    if processor is not None and processor["type"] == "TemplateProcessing":
+        tokens = {
+            name: token | {"ids": [numbers[i] for i in token["ids"]]}
+            for name, token in processor["special_tokens"].items()
+        }
+        processor = processor | {"special_tokens": tokens}
+    elif processor is not None:  # BertProcessing and the like
+        ends = {name: [processor[name][0], numbers[processor[name][1]]] for name in ("sep", "cls")}
+        processor = processor | ends
+    return content | {
+        "model": model, "added_tokens": added, "post_processor": processor,
+        "padding": None, "truncation": None,
+    }  # fmt: skip
 
 
 def _piece_counts(model: PairModel, texts: Iterable[tuple[str, str]]) -> Counter[int]:
@@ -156,10 +172,11 @@ def _tokenizer(content: dict[str, Any], old: PreTrainedTokenizerBase) -> PreTrai
 
 
 @torch.no_grad()
-def _select_rows(encoder: Any, rows: np.ndarray) -> None:
-    """Reduce the word embeddings of an encoder to these rows."""
+def _select_rows(encoder: Any, rows: np.ndarray, padding: int) -> None:
+    """Reduce the word embeddings of an encoder to these rows; `padding` is that of padding."""
     table = encoder.get_input_embeddings()
-    smaller = nn.Embedding(len(rows), table.embedding_dim, padding_idx=table.padding_idx)
+    smaller = nn.Embedding(len(rows), table.embedding_dim, padding_idx=padding)
     smaller.weight.copy_(table.weight[torch.from_numpy(rows)])
     encoder.set_input_embeddings(smaller)
     encoder.config.vocab_size = len(rows)
+    encoder.config.pad_token_id = padding
