@@ -58,13 +58,13 @@ def read_language(
     iterator = iter(batches)
     if isinstance(given, TargetLanguage) and given.origin != "given":  # decided before
         first = _beginning(iterator)
-        notes = language_notes(given, _first_references(first))
+        notes = language_notes(given, _target_texts(first))
         return LanguageStream(given, chain(first, iterator), notes)
     if given is not None:
         target = given if isinstance(given, TargetLanguage) else parse_language(given)
         iterator = _selected(iterator, target)
     beginning = _beginning(iterator)
-    references = _first_references(beginning)
+    references = _target_texts(beginning)
     if given is not None:
         notes = _contradiction(references, target)
         return LanguageStream(target, chain(beginning, iterator), notes)
@@ -74,8 +74,8 @@ def read_language(
     return LanguageStream(target, checked, language_notes(target, references))
 
 
-def _first_references(batches: Iterable[Segments]) -> list[str]:
-    return [texts[0] for batch in batches for texts in batch.references]
+def _target_texts(batches: Iterable[Segments]) -> list[str]:
+    return [text for batch in batches for text in batch.target_texts]
 
 
 def _beginning(batches: Iterator[Segments]) -> list[Segments]:
@@ -224,7 +224,7 @@ def system_notes(
             "is it the reference, and no system?"
         )
     tokenized = _separate_periods(sample.hypotheses)
-    expected = _separate_periods(texts[0] for texts in sample.references)
+    expected = _separate_periods(sample.target_texts) if sample.has_references else 0
     if len(sample) >= _FEW_SEGMENTS and 2 * (tokenized - expected) > len(sample):
         yield (
             f"{tokenized:,} of {counted(len(sample), 'output')} of {name} end in a separate "
@@ -234,13 +234,14 @@ def system_notes(
     if detected.code is None or are_related(detected.code, target.code):
         return
     language = target  # or, where the user names another, that of the references
-    if target.origin in {"given", "unknown"}:
-        language = detect_language([texts[0] for texts in sample.references])
+    if target.origin in {"given", "unknown"} and sample.has_references:
+        language = detect_language(sample.target_texts)
     if not are_related(detected.code, language.code):
         pairs = zip(sample.hypotheses, sample.sources or (), strict=False)
         is_source = 2 * sum(one.strip() == other.strip() for one, other in pairs) > len(sample)
         reason = " They are the source text." if is_source else ""
-        yield f"the outputs of {name} look {detected}, and the references are {language}.{reason}"
+        expected_of = "the references are" if sample.has_references else "the target language is"
+        yield f"the outputs of {name} look {detected}, and {expected_of} {language}.{reason}"
 
 
 def _separate_periods(texts: Iterable[str]) -> int:
