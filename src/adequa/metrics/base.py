@@ -110,6 +110,22 @@ Part: TypeAlias = Literal["reference", "source"]
 Need: TypeAlias = Literal["required", "optional"]
 
 
+def reads_in_words(reads: Mapping[Part, Need]) -> str:
+    """What a metric reads beside the hypothesis, for readers.
+
+    >>> reads_in_words({"reference": "required", "source": "optional"})
+    'references, and sources if given'
+    >>> reads_in_words({"reference": "optional", "source": "optional"})
+    'references, sources or both'
+    """
+    required = [f"{part}s" for part, need in reads.items() if need == "required"]
+    optional = [f"{part}s" for part, need in reads.items() if need == "optional"]
+    if required:
+        given = [f"and {' and '.join(optional)} if given"] if optional else []
+        return ", ".join([" and ".join(required), *given])
+    return f"{', '.join(optional)} or both" if len(optional) > 1 else "".join(optional)
+
+
 class Metric(ABC):
     """Turns segments into one score each and a system score."""
 
@@ -241,6 +257,8 @@ class Metric(ABC):
 
     def signature(self, reference_count: int | None) -> Signature:
         """The line that names this score: every setting, and the version that computed it."""
+        if "reference" not in self.reads:
+            reference_count = 0
         return Signature(
             self.name,
             (
