@@ -90,7 +90,7 @@ def rerank(
     output: Output = None,
     quiet: Quiet = False,
 ) -> None:
-    """Order candidate translations by scores against references.
+    """Order candidate translations by their scores.
 
     References are files with a line per sentence, or are under ref in the input.
     """

@@ -139,7 +139,8 @@ def batch_reader(
         return BatchReader(read), [table]
     if not hypotheses or not (references or source is not None):
         raise AdequaError(
-            "Name the translations with -t and the reference with -r, or one file with -i;"
+            "Name the translations with -t and the reference with -r (for metrics that need none, "
+            "the source with -s), or one file with -i;"
             f" `adequa {verb} --help` shows all options."
         )
     if columns:
