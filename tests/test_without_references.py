@@ -198,6 +198,17 @@ def test_compare_and_its_report(files: Path) -> None:
     assert "src.txt" in (files / "report.html").read_text(encoding="utf-8")
 
 
+def test_files_of_scores_are_compared_without_references(files: Path) -> None:
+    (files / "scores.txt").write_text("".join(f"{score}\n" for score in range(8)))
+    shown, _ = run(
+        "compare", "-t", "old.txt", "-t", "new.txt", "-s", "src.txt", "-m", "scores.txt",
+        "--swaps", "200", "--format", "json", "--segments",
+    )  # fmt: skip
+    content = json.loads(shown)
+    assert content["segments"][3]["source"] == SOURCES[3]
+    assert content["metrics"][0]["systems"][0]["score"] == 1.5
+
+
 # Ranking, gate, explanation
 
 

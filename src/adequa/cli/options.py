@@ -228,6 +228,15 @@ SourceText = Annotated[
         "reference.",
     ),
 ]
+SourceBesideReference = Annotated[
+    str | None,
+    typer.Option(
+        "-s",
+        "--source",
+        metavar="FILE",
+        help="Source sentences, one per line, for metrics that also read them.",
+    ),
+]
 Input = Annotated[
     str | None,
     typer.Option(
