@@ -129,7 +129,7 @@ def test_files_given_badly() -> None:
         "Standard input can be read once only, but - is given more than once."
     )
     assert error([], [r]) == (
-        "Segments need at least one file of hypotheses and one of references."
+        "Segments need at least one file of hypotheses, and one of references or sources."
     )
     assert error([a], ["missing.txt"]) == "There is no file missing.txt."
     assert error([a], ["."]) == ". is a folder, not a file."

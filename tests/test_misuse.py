@@ -93,7 +93,7 @@ SENTENCES: dict[str, tuple[Callable[[], object], str]] = {
     "compare without references": (lambda: adequa.compare(SYSTEMS, NOTHING), "Give references"),
     "rerank without references": (
         lambda: adequa.rerank(CANDIDATES, NOTHING, "wer"),
-        "references must be a list",
+        "Give references: .* for each list of candidates; or sources",
     ),
     "mbr of nothing": (lambda: adequa.mbr(NOTHING, "wer"), "candidates must be a list"),
     "settings of a comparison as a dictionary": (

@@ -72,6 +72,11 @@ def test_every_metric_takes_its_own_defaults(name: str) -> None:
     assert load_metric(name, **settings_of(metric_class(name))) == load_metric(name)
 
 
+@pytest.mark.parametrize("name", sorted(METRICS))
+def test_the_table_says_what_each_metric_reads(name: str) -> None:
+    assert METRICS[name].reads == metric_class(name).reads
+
+
 def test_the_metric_of_the_documents(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

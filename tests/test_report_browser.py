@@ -18,6 +18,7 @@ from adequa.languages import TargetLanguage
 from browser import needs_browser, opened, violations
 from judgements import FOLDER
 from marked_words import MARKED
+from source_metrics import LengthRatio
 from test_cli import EXAMPLES
 from test_report import NASTY
 from wmt_outputs import outputs_from_archive
@@ -92,6 +93,40 @@ def test_a_reader_finds_a_segment(chromium: Browser, report: Path) -> None:
         page.fill("#query", "")
         page.locator("#count").filter(has_text="1 to 20 of").wait_for()
         assert page.locator("#list .segment").count() == 20
+
+
+@pytest.mark.parametrize("documents", [None, ["one"] * 12 + ["two"] * 24])
+def test_a_report_without_references(
+    chromium: Browser, tmp_path: Path, documents: list[str] | None
+) -> None:
+    names = ("literal", "fluent", "source")
+    systems = {name: (EXAMPLES / f"{name}.txt").read_text("utf-8").splitlines() for name in names}
+    source = systems.pop("source")
+    comparison = compare(
+        systems, sources=source, metrics=[LengthRatio()], documents=documents, settings=SETTINGS
+    )
+    file = tmp_path / "report.html"
+    file.write_text(comparison.to_html(), encoding="utf-8")
+    with opened(chromium, file) as seen:
+        page = seen.page
+        page.select_option("#sort", "order")
+        assert seen.texts("#segment-1 dt")[0] == "Source"
+        assert seen.texts("#segment-1 dd")[0] == source[0]
+        assert len(seen.texts("#segment-1 dt")) == 3
+        assert page.locator("#list .more").first.is_visible()
+        page.locator("#list .more").first.click()
+        headings = page.locator(
+            "h2:visible, h3:visible, dt:visible, label:visible"
+        ).all_inner_texts()
+        assert not [text for text in headings if "reference" in text.lower()]
+        assert page.locator("#words").is_hidden()
+        assert page.locator("#losses").is_hidden()
+        for part in ("#where", "#bucket"):
+            assert page.locator(part).is_visible() == (documents is not None)
+        assert "reference" not in page.locator("main").inner_text().lower()
+        page.select_option("#marks", "other")
+        assert page.locator("#list dd mark").count()
+        assert violations(page) == []
 
 
 def test_filters_parts_and_pages(chromium: Browser, report: Path) -> None:

@@ -45,11 +45,14 @@ class Segments:
     """Units of translation, column by column: row i of every column belongs to segment i.
 
     `references` holds one tuple per segment, because segments may have different numbers of
-    references. `ids` holds whatever else identifies a segment (`system`, `doc`, ...).
+    references. Where there are none at all, every tuple is empty, and there are sources. `ids`
+    holds whatever else identifies a segment (`system`, `doc`, ...).
 
     >>> segments = Segments(("a cat sat",), (("the cat sat", "a cat was sitting"),))
     >>> len(segments), segments.reference_count
     (1, 2)
+    >>> Segments(("a cat sat",), ((),), sources=("eine Katze saß",)).has_references
+    False
     """
 
     hypotheses: tuple[str, ...]
@@ -75,6 +78,8 @@ class Segments:
                 "references holds one tuple of strings a segment; for other kinds of lists there "
                 "is adequa.score."
             )
+        if self.sources is not None and not any(self.references):
+            return
         if not all(self.references) or not all(
             map(str.strip, chain.from_iterable(self.references))
         ):
@@ -85,11 +90,23 @@ class Segments:
             )
             raise AdequaError(
                 f"Segment {row} has {'an empty' if references else 'no'} reference; every segment "
-                "needs reference text."
+                "needs reference text, or none has any and all have sources."
             )
 
     def __len__(self) -> int:
         return len(self.hypotheses)
+
+    @property
+    def target_texts(self) -> list[str]:
+        """Texts in the target language, to detect it: the first references, or else hypotheses."""
+        if self.has_references:
+            return [texts[0] for texts in self.references]
+        return list(self.hypotheses)
+
+    @property
+    def has_references(self) -> bool:
+        """Whether the segments have references: all have some, or none has any."""
+        return any(self.references)
 
     @property
     def reference_count(self) -> int | None:
@@ -281,11 +298,16 @@ def as_segments(
             return hypotheses
         return _from_frame(cast("Frame", hypotheses))
     texts = as_strings("hypotheses", hypotheses)
-    if references is None:
-        raise AdequaError("Give references: one string, or a list of strings, for each segment.")
+    if references is None and sources is None:
+        raise AdequaError(
+            "Give references: one string, or a list of strings, for each segment; or sources, for "
+            "metrics that need no reference."
+        )
     return Segments(
         hypotheses=texts,
-        references=references_by_segment(references, len(texts), layout),
+        references=((),) * len(texts)
+        if references is None
+        else references_by_segment(references, len(texts), layout),
         sources=None if sources is None else as_strings("sources", sources),
     )
 
@@ -298,19 +320,25 @@ def _from_frame(frame: Frame) -> Segments:
         matching = [name for name in aliases if name in names]
         if len(matching) > 1:
             raise AdequaError(f"The data frame has columns {' and '.join(matching)}; leave one.")
-        if not matching and part != "src":
+        columns |= zip([part], matching, strict=False)
+    # Sources serve for metrics that need no reference.
+    for part in ("mt", *(() if "src" in columns else ("ref",))):
+        if part not in columns:
             raise AdequaError(
-                f"The data frame has no column {' or '.join(aliases)}; it has "
+                f"The data frame has no column {' or '.join(COLUMN_NAMES[part])}; it has "
                 f"{', '.join(names) or 'none'}."
             )
-        columns |= zip([part], matching, strict=False)
     others = [name for name in names if name not in columns.values()]
-    reference_name = f'frame["{columns["ref"]}"]'
+    hypotheses = as_strings(f'frame["{columns["mt"]}"]', frame[columns["mt"]])
+    references: tuple[tuple[str, ...], ...] = ((),) * len(hypotheses)
+    if "ref" in columns:
+        name = f'frame["{columns["ref"]}"]'
+        references = tuple(
+            _texts(name, row, cell) for row, cell in enumerate(frame[columns["ref"]])
+        )
     return Segments(
-        hypotheses=as_strings(f'frame["{columns["mt"]}"]', frame[columns["mt"]]),
-        references=tuple(
-            _texts(reference_name, row, cell) for row, cell in enumerate(frame[columns["ref"]])
-        ),
+        hypotheses=hypotheses,
+        references=references,
         sources=as_strings(f'frame["{columns["src"]}"]', frame[columns["src"]])
         if "src" in columns
         else None,

@@ -50,7 +50,17 @@ CandidatesInput = Annotated[
         "--input",
         metavar="FILE",
         help="JSONL with a sentence per line and a list under candidates, or with a candidate per "
-        "line under mt and the id of its sentence.",
+        "line under mt and the id of its sentence; optionally with ref and src.",
+    ),
+]
+SentenceSources = Annotated[
+    str | None,
+    typer.Option(
+        "-s",
+        "--source",
+        metavar="FILE",
+        help="Source sentences, one per line, for metrics that read them. Default: src of the "
+        "input.",
     ),
 ]
 MetricOption = Annotated[
@@ -83,6 +93,7 @@ ChoiceFormatOption = Annotated[
 def rerank(
     input_: CandidatesInput,
     reference: References = None,
+    source: SentenceSources = None,
     language: Language = None,
     metric: MetricOption = None,
     format_: ChoiceFormatOption = None,
@@ -90,22 +101,28 @@ def rerank(
     output: Output = None,
     quiet: Quiet = False,
 ) -> None:
-    """Order candidate translations by scores against references.
+    """Order candidate translations by their scores.
 
-    References are files with a line per sentence, or are under ref in the input.
+    References are files with a line per sentence, or are under ref in the input. Metrics that need
+    no reference order candidates by their source: -s, or src in the input.
     """
     from adequa.io.candidates import read_candidates
     from adequa.scoring.rerank import Reranking, candidate_language, ranked_candidates
 
     chosen = _chosen_format(format_, output)
-    check_outputs({"-o": output}, [input_, *(reference or [])])
+    check_outputs({"-o": output}, [input_, *(reference or []), *filter(None, [source])])
     check_language(language)
     loader = MetricLoader(device)
     named = None if metric is None else loader(metric)
     with progress("Scoring", None, quiet=quiet) as work:
         ahead = ReadAhead([input_], work)
-        lists = read_candidates(input_, with_references=not reference, advance=ahead.bytes_read)
-        lists = ahead.items(_with_references(lists, reference or []), _candidate_count)
+        lists = read_candidates(
+            input_,
+            with_references=not reference,
+            with_sources=source is None,
+            advance=ahead.bytes_read,
+        )
+        lists = ahead.items(_with_files(lists, reference or [], source), _candidate_count)
         target, lists = candidate_language(lists, language)
         scorer = _scorer(named, loader, target)
         ranked = ranked_candidates(lists, scorer)
@@ -121,6 +138,7 @@ def rerank(
 
 def mbr(
     input_: CandidatesInput,
+    source: SentenceSources = None,
     language: Language = None,
     metric: MetricOption = None,
     keep: Annotated[
@@ -150,22 +168,27 @@ def mbr(
     """Choose among candidate translations by minimum Bayes risk.
 
     Each candidate is scored against the others of its sentence as if they were references, and the
-    one with the best mean is chosen.
+    one with the best mean is chosen. Metrics that also read sources get them.
     """
     from adequa.io.candidates import read_candidates
     from adequa.scoring.mbr import Choices, Pruning, choices
     from adequa.scoring.rerank import candidate_language
 
     chosen = _chosen_format(format_, output)
-    check_outputs({"-o": output}, [input_])
+    check_outputs({"-o": output}, [input_, *filter(None, [source])])
     check_language(language)
     loader = MetricLoader(device)
     named = None if metric is None else loader(metric)
     cheaper = None if keep is None else loader(keep_by)
     with progress("Scoring", None, quiet=quiet) as work:
         ahead = ReadAhead([input_], work)
-        lists = read_candidates(input_, with_references=False, advance=ahead.bytes_read)
-        lists = ahead.items(lists, _candidate_count)
+        lists = read_candidates(
+            input_,
+            with_references=False,
+            with_sources=source is None,
+            advance=ahead.bytes_read,
+        )
+        lists = ahead.items(_with_files(lists, [], source), _candidate_count)
         target, lists = candidate_language(lists, language)
         scorer = _scorer(named, loader, target)
         pruning = None
@@ -217,31 +240,34 @@ def on_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def _with_references(
-    lists: Iterator[CandidateList], paths: Sequence[str]
+def _with_files(
+    lists: Iterator[CandidateList], references: Sequence[str], source: str | None
 ) -> Iterator[CandidateList]:
-    """Lists of candidates with the references of files, or of their own if there are no files."""
+    """Lists of candidates with the references and sources of files, where there are files."""
     from adequa.io.text import lines
 
+    paths = [*references, *filter(None, [source])]
     if not paths:
-        for each in lists:
-            if not each.references:
-                raise AdequaError(
-                    f'{each.place} has no "ref"; name a file of references with -r, or give one.'
-                )
-            yield each
+        yield from lists
         return
     files = zip_longest(*(lines(path) for path in paths))
-    for number, (candidates, references) in enumerate(zip_longest(lists, files), 1):
-        if candidates is None or references is None or None in references:
+    for number, (candidates, texts) in enumerate(zip_longest(lists, files), 1):
+        if candidates is None or texts is None or None in texts:
+            kinds = [*(["reference"] if references else []), *(["source"] if source else [])]
             raise AdequaError(
-                f"Every sentence needs a line of each reference, but sentence {number} has not: "
-                "the files are of different lengths."
+                f"Every sentence needs a line of each {' and '.join(kinds)}, but sentence {number} "
+                "has not: the files are of different lengths."
             )
-        for path, text in zip(paths, references, strict=True):
+        for index, (path, text) in enumerate(zip(paths, texts, strict=True)):
             if not text.strip():
-                raise AdequaError(f"{path}, line {number}: the reference is empty.")
-        yield replace(candidates, references=tuple(references))
+                kind = "reference" if index < len(references) else "source"
+                raise AdequaError(f"{path}, line {number}: the {kind} is empty.")
+        count = len(references)
+        yield replace(
+            candidates,
+            references=tuple(texts[:count]) or candidates.references,
+            source=candidates.source if source is None else texts[count],
+        )
 
 
 def _candidate_count(candidates: CandidateList) -> int:

@@ -147,7 +147,8 @@ def compare(
 ) -> None:
     """Compare systems by scores, significance tests and ranks.
 
-    The first system is the baseline. -r, -s and -i are as in `adequa score`.
+    The first system is the baseline. -r, -s and -i are as in `adequa score`; without references,
+    what is computed from them is left out.
     """
     chosen = chosen_format(format_, output)
     settings = ComparisonSettings(
@@ -188,7 +189,7 @@ def compare(
         explain=explain if explain is not None or has_page else 0,
         quiet=quiet,
     )
-    comparison = replace(comparison, test_set=name_of_test_set(reference or [], input_))
+    comparison = replace(comparison, test_set=name_of_test_set(reference or [], source or input_))
     print_notes((*read_batches.notes(), *comparison.notes), quiet=quiet)
     if report is not None:
         write([comparison.to_html(title)], report)
@@ -197,9 +198,9 @@ def compare(
     write([comparison.to_html(title)] if page else lines, output)
 
 
-def name_of_test_set(references: Sequence[str], table: str | None) -> str:
-    """The name of a test set: that of the first file of references, or of the table."""
-    path = next(iter(references), table) or ""
+def name_of_test_set(references: Sequence[str], other: str | None) -> str:
+    """The name of a test set: that of the first file of references, or of the other file."""
+    path = next(iter(references), other) or ""
     return "" if path == "-" else PurePath(path).name
 
 

@@ -24,7 +24,7 @@ from adequa.cli.options import (
     QuotingName,
     QuotingOption,
     References,
-    SourceText,
+    SourceBesideReference,
     SystemColumns,
     complete_metric,
 )
@@ -44,7 +44,7 @@ from adequa.tables import Format
 def explain(
     hypothesis: Hypotheses = None,
     reference: References = None,
-    source: SourceText = None,
+    source: SourceBesideReference = None,
     input_: Input = None,
     column: Columns = None,
     systems: SystemColumns = None,

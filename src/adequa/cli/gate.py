@@ -162,7 +162,7 @@ def gate(
     if markdown is not None:
         write_result(result, Format.markdown, markdown)
     if report is not None:
-        named = replace(comparison, test_set=name_of_test_set(reference or [], None))
+        named = replace(comparison, test_set=name_of_test_set(reference or [], source))
         write([named.to_html()], report)
     if format_ is not None or output is not None:
         write_result(result, chosen, output)

@@ -137,9 +137,10 @@ def batch_reader(
             language=language,
         )
         return BatchReader(read), [table]
-    if not hypotheses or not references:
+    if not hypotheses or not (references or source is not None):
         raise AdequaError(
-            "Name the translations with -t and the reference with -r, or one file with -i;"
+            "Name the translations with -t and the reference with -r (for metrics that need none, "
+            "the source with -s), or one file with -i;"
             f" `adequa {verb} --help` shows all options."
         )
     if columns:

@@ -25,7 +25,7 @@ from adequa.version import __version__
 # imported when it is run, so that the others cost no time.
 VERBS: dict[str, dict[str, tuple[str, str]]] = {
     "Score": {
-        "score": ("score:score", "Score translations against references."),
+        "score": ("score:score", "Score translations against references or sources."),
         "explain": ("explain:explain", "Show what each difference from the reference costs."),
     },
     "Compare": {
@@ -34,7 +34,7 @@ VERBS: dict[str, dict[str, tuple[str, str]]] = {
         "rank": ("rank:rank", "Order systems by who beats whom, segment by segment."),
     },
     "Choose": {
-        "rerank": ("choosing:rerank", "Order candidate translations by scores against references."),
+        "rerank": ("choosing:rerank", "Order candidate translations by their scores."),
         "mbr": ("choosing:mbr", "Choose among candidate translations by minimum Bayes risk."),
     },
     "Meta-evaluate": {

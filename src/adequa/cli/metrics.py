@@ -30,6 +30,7 @@ def metrics(
     output: Output = None,
 ) -> None:
     """List the metrics, or the settings of one."""
+    from adequa.metrics.base import reads_in_words
     from adequa.metrics.registry import METRICS
 
     chosen = chosen_format(format_, output)
@@ -41,6 +42,7 @@ def metrics(
             "what it measures",
             {each: entry.summary for each, entry in METRICS.items()},
             f"{hint} `-m NAME:SETTING=VALUE,SETTING=VALUE`.",
+            {each: reads_in_words(entry.reads) for each, entry in METRICS.items()},
         )
     elif name.strip().lower() not in METRICS and _is_saved(name):
         result = _saved(name)
@@ -57,10 +59,12 @@ def _is_saved(name: str) -> bool:
 
 def _named(name: str) -> SettingsDescription:
     """The description of a metric that has a name."""
+    from adequa.metrics.base import reads_in_words
     from adequa.metrics.registry import METRICS, allowed_values, metric_class, settings_of
 
     metric = metric_class(name)
     low, high = metric.range
+    count = {"references": str(metric.max_references or "any number")}
     return SettingsDescription(
         metric.name,
         METRICS[metric.name].summary,
@@ -68,7 +72,8 @@ def _named(name: str) -> SettingsDescription:
         {
             "direction": f"{'higher' if metric.higher_is_better else 'lower'} is better",
             "range": f"{low:g} {'and up' if isinf(high) else f'to {high:g}'}",
-            "references": str(metric.max_references or "any number"),
+            "reads": reads_in_words(metric.reads),
+            **(count if "reference" in metric.reads else {}),
         },
         tuple(
             (setting, shown_default(default), allowed_values(metric, setting))
@@ -79,13 +84,16 @@ def _named(name: str) -> SettingsDescription:
 
 def _saved(folder: str) -> SettingsDescription:
     """The description of a trained metric in a folder."""
+    from adequa.metrics.base import reads_in_words
     from adequa.metrics.registry import load_metric
     from adequa.metrics.saved import read_description
 
     description = read_description(Path(folder))
+    metric = load_metric(folder)
     facts = {
         "kind": description.kind,
-        "signature": str(load_metric(folder).signature(1)),
+        "signature": str(metric.signature(1)),
+        "reads": reads_in_words(metric.reads),
         "trained on": str(description.training.get("data") or "see its README.md"),
     }
     return SettingsDescription(
@@ -112,11 +120,15 @@ class Listing(Result):
     heading: str
     summaries: Mapping[str, str]
     hint: str
+    reads: Mapping[str, str] | None = None  # of metrics: what each reads beside the hypothesis
 
     def long_table(self) -> Table:
         """A row for each name."""
-        columns = Column(self.key), Column("summary", heading=self.heading)
-        return Table(columns, list(self.summaries.items()))
+        name, summary = Column(self.key), Column("summary", heading=self.heading)
+        if self.reads is None:
+            return Table((name, summary), list(self.summaries.items()))
+        rows = [(each, self.reads[each], text) for each, text in self.summaries.items()]
+        return Table((name, Column("reads"), summary), rows)
 
     def tables(self) -> tuple[Table, ...]:
         table = self.long_table()
@@ -125,7 +137,12 @@ class Listing(Result):
     def to_dict(self) -> dict[str, Any]:
         return {
             f"{self.key}s": [
-                {"name": name, "summary": summary} for name, summary in self.summaries.items()
+                {
+                    "name": name,
+                    **({} if self.reads is None else {"reads": self.reads[name]}),
+                    "summary": summary,
+                }
+                for name, summary in self.summaries.items()
             ]
         }
 

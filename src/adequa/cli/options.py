@@ -220,7 +220,22 @@ References = Annotated[
 ]
 SourceText = Annotated[
     str | None,
-    typer.Option("-s", "--source", metavar="FILE", help="Source sentences, one per line."),
+    typer.Option(
+        "-s",
+        "--source",
+        metavar="FILE",
+        help="Source sentences, one per line; enough without -r for metrics that need no "
+        "reference.",
+    ),
+]
+SourceBesideReference = Annotated[
+    str | None,
+    typer.Option(
+        "-s",
+        "--source",
+        metavar="FILE",
+        help="Source sentences, one per line, for metrics that also read them.",
+    ),
 ]
 Input = Annotated[
     str | None,
@@ -230,7 +245,8 @@ Input = Annotated[
         metavar="FILE",
         help="One file with everything: TSV, CSV, XLSX, JSONL, JSON, Parquet, WMT XML or SGM, "
         "XLIFF; - reads TSV, CSV, JSONL or JSON from standard input. Columns: mt (or hypothesis, "
-        "translation), ref (or reference), and optionally src (or source), system, doc.",
+        "translation), ref (or reference), and optionally src (or source), system, doc; for "
+        "metrics that need no reference, src is enough.",
     ),
 ]
 Columns = Annotated[

@@ -24,6 +24,7 @@ from adequa.cli.options import (
     QuotingOption,
     References,
     Seed,
+    SourceText,
     SystemColumns,
     complete_metric,
 )
@@ -41,6 +42,7 @@ from adequa.statistics.settings import ALPHA, CONFIDENCE, RESAMPLES, SEED, Compa
 def rank(
     hypothesis: Hypotheses = None,
     reference: References = None,
+    source: SourceText = None,
     input_: Input = None,
     column: Columns = None,
     systems: SystemColumns = None,
@@ -92,7 +94,7 @@ def rank(
     loaded = None if metric is None else loading(metric)
     columns = () if loaded is None else loaded.columns
     read_batches, paths = batch_reader(
-        "rank", hypothesis or [], reference or [], None, input_, column or [], columns,
+        "rank", hypothesis or [], reference or [], source, input_, column or [], columns,
         quoting=quoting, systems=systems, language=language,
     )  # fmt: skip
     check_outputs({"-o": output}, paths)

@@ -159,7 +159,7 @@ def score(
     output: Output = None,
     quiet: Quiet = False,
 ) -> None:
-    """Score translations against references.
+    """Score translations against references or sources.
 
     Files are read line by line, compressed or not; WMT .sgm and .xml, TMX and XLIFF files are read
     as they are.

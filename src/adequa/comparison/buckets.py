@@ -1,8 +1,8 @@
 """Where systems differ: scores on parts of the segments, from the same statistics.
 
-Segments are split by length, overlap, rare words, numbers, names and documents. These features come
-from references, and overlap from all systems together, so that a segment is in the same bucket for
-every system.
+Segments are split by length, overlap, rare words, numbers, names and documents. All of these but
+documents come from references, and overlap from all systems together, so that a segment is in the
+same bucket for every system.
 """
 
 from __future__ import annotations
@@ -141,6 +141,16 @@ def segment_features(
     outputs: Outputs, known_words: Iterable[str] | None = None
 ) -> tuple[Feature, ...]:
     """Every way to split these segments that yields more than one bucket."""
+    features = _reference_features(outputs, known_words) if outputs.has_references else []
+    if outputs.documents is not None:
+        documents = tuple(dict.fromkeys(outputs.documents))
+        code_of = {document: code for code, document in enumerate(documents)}
+        codes = np.array([code_of[document] for document in outputs.documents], dtype=np.intp)
+        features.append(Feature("document", "Document", documents, codes))
+    return tuple(feature for feature in features if len(feature.buckets()) > 1)
+
+
+def _reference_features(outputs: Outputs, known_words: Iterable[str] | None) -> list[Feature]:
     tokenizer = tokenizer_of(outputs.references)
     split = word_splitter(tokenizer, lowercase=True)
     references = [split(texts[0]) for texts in outputs.references]
@@ -156,12 +166,7 @@ def segment_features(
         known = {word.lower() for word in known_words}
         unknown = (sum(word not in known for word in _with_letters(words)) for words in references)
         features.append(_by_count("unknown", "Unknown words", unknown))
-    if outputs.documents is not None:
-        documents = tuple(dict.fromkeys(outputs.documents))
-        code_of = {document: code for code, document in enumerate(documents)}
-        codes = np.array([code_of[document] for document in outputs.documents], dtype=np.intp)
-        features.append(Feature("document", "Document", documents, codes))
-    return tuple(feature for feature in features if len(feature.buckets()) > 1)
+    return features
 
 
 def tokenizer_of(references: Sequence[Sequence[str]]) -> str:

@@ -28,6 +28,7 @@ from adequa.comparison.significance import (
     too_few_differences,
 )
 from adequa.errors import AdequaError, counted, nearest
+from adequa.explanation.explain import NEEDS_REFERENCES
 from adequa.explanation.results import Explanation
 from adequa.languages import TargetLanguage
 from adequa.metrics.base import ComputeStatistics, Metric
@@ -90,8 +91,9 @@ def compare(
     In place of a dictionary, `systems` may be `Segments` of several systems, as `adequa.read`
     returns them, or a data frame with the columns `system`, `mt` and `ref`.
 
-    `references`, `layout` and `language` are those of `score`. `metrics` are names with settings,
-    folders, files of scores, or objects; by default those that ship and know the language.
+    `references`, `sources`, `layout` and `language` are those of `score`; without references, what
+    is computed from them is left out. `metrics` are names with settings, folders, files of scores,
+    or objects; by default those that ship and know the language.
     `known_words` are texts whose words are known, such as training data, and `people` is a file
     that `adequa differences --level system --format json` wrote. `explain` is the number of random
     segments in which the result says what each difference from the reference costs, under
@@ -130,12 +132,19 @@ def compare_outputs(
     """
     requested = settings_or_default(ComparisonSettings, settings, "settings")
     settings = requested.for_systems(len(outputs.names))
-    stream = read_language([outputs.batch(0, slice(None), outputs.references)], language)
+    every_segment = outputs.batch(0, slice(None), outputs.references)
+    stream = read_language([every_segment], language)
     target = stream.target
     resolved = metric_sources(default_metrics(target) if metrics is None else metrics)
     if compute is Metric.checked_statistics:
         resolved = tuple(source.for_language(target) for source in resolved)
-    # Files are read before the long work, so that one that cannot be read costs none.
+    # What cannot be scored or read is refused before the long work.
+    for metric in (source.metric for source in resolved):
+        if metric is not None:
+            metric.check_reads(every_segment)
+    if not outputs.has_references:
+        _check_no_references_needed(known_words, explain)
+        explain = 0
     agreement = _agreement(resolved, people)
     explaining = explaining_metric(resolved, explain)
     words = None if known_words is None else vocabulary(outputs, known_words)
@@ -195,6 +204,17 @@ def compare_outputs(
     )
 
 
+def _check_no_references_needed(known_words: Iterable[str] | None, explain: int | None) -> None:
+    """Raise where an option was given that has no meaning without references."""
+    if known_words is not None:
+        raise AdequaError(
+            "Known words are compared with the words of references, and there are no references; "
+            "leave them out."
+        )
+    if explain:
+        raise AdequaError(NEEDS_REFERENCES)
+
+
 def _agreement(sources: Sequence[Source], people: str | Path | None) -> list[AgreementBins | None]:
     """How often people agreed with differences of each metric, where that was measured."""
     measured = () if people is None else read_agreement(Path(people))
@@ -249,7 +269,7 @@ class Outputs:
 
     names: tuple[str, ...]
     hypotheses: tuple[tuple[str, ...], ...]  # of each system, one per segment
-    references: tuple[tuple[str, ...], ...]  # of each segment
+    references: tuple[tuple[str, ...], ...]  # of each segment; all empty where there are none
     sources: tuple[str, ...] | None = None
     documents: tuple[str, ...] | None = None
 
@@ -280,6 +300,11 @@ class Outputs:
 
     def __len__(self) -> int:
         return len(self.references)
+
+    @property
+    def has_references(self) -> bool:
+        """Whether there are references, and not sources alone."""
+        return any(self.references)
 
     def batch(self, system: int, rows: slice, references: tuple[tuple[str, ...], ...]) -> Segments:
         """A slice of a system's segments, with references that all systems share."""

@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 def explaining_metric(sources: Sequence[Source], count: int | None) -> tuple[str, Metric] | None:
     """The metric that explains and its name: the one that ships, or else the first.
 
-    A metric that needs the whole test set comes after all others. None where there is no metric or
-    nothing to explain. `count` is the number of segments that the user asked for, or None.
+    Metrics that read no references or need the whole test set come after all others. None where
+    there is no metric or nothing to explain. `count` is the number of segments that the user asked
+    for, or None.
     """
     if count == 0:
         return None
@@ -48,9 +49,10 @@ def explaining_metric(sources: Sequence[Source], count: int | None) -> tuple[str
     return min(metrics, key=_preference, default=None)
 
 
-def _preference(named: tuple[str, Metric]) -> tuple[bool, bool]:
+def _preference(named: tuple[str, Metric]) -> tuple[bool, bool, bool]:
     _, metric = named
-    return metric.needs_whole_corpus, metric.name != DEFAULT_METRIC
+    reads_references = "reference" in metric.reads
+    return metric.needs_whole_corpus, not reads_references, metric.name != DEFAULT_METRIC
 
 
 def explain_sample(

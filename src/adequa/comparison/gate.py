@@ -56,9 +56,9 @@ def gate(
 ) -> GateResult:
     """Test whether a candidate system is worse than a baseline: `result.passed` says if not.
 
-    Systems are lists of outputs, one per segment; `references`, `metrics`, `layout` and `language`
-    are those of `compare`. `Segments` of two systems may stand for both; the first is then the
-    baseline.
+    Systems are lists of outputs, one per segment; `references`, `metrics`, `sources`, `layout` and
+    `language` are those of `compare`. `Segments` of two systems may stand for both; the first is
+    then the baseline.
     A regression is a drop of more than `max_drop` points (0 by default) that is significant at
     `alpha` (0.05 by default). `rules`, a `GateRules` or a TOML file, set this for each metric and
     replace the other three.
@@ -73,7 +73,9 @@ significantly (p = 0.0333 ≤ 0.05)
     """
     systems = _two_systems(baseline, candidate)
     outputs = outputs_of(systems, references, sources=sources, layout=layout)
-    target = target_language(language, (texts[0] for texts in outputs.references))
+    target = target_language(
+        language, outputs.batch(0, slice(None), outputs.references).target_texts
+    )
     if rules is None:
         resolved = metric_sources(metrics or default_metrics(target))
         names, level = [each.name for each in resolved], ALPHA if alpha is None else alpha

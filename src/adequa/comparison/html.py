@@ -79,7 +79,7 @@ def page_content(comparison: Comparison, title: str = "", day: date | None = Non
     title = title or f"Comparison of {names}"
     content = comparison.to_dict(segments=False)
     buckets, _ = content.pop("buckets"), content.pop("ngrams")
-    explanation = comparison.explanation
+    explanation, has_references = comparison.explanation, comparison.outputs.has_references
     if explanation is not None:
         content["explanation"] = losses_on_page(explanation)
     table, *_ = comparison.tables()
@@ -89,7 +89,7 @@ def page_content(comparison: Comparison, title: str = "", day: date | None = Non
         {
             **_segments(comparison),
             "dimensions": buckets,
-            "ngrams": _ngrams(comparison),
+            **({"ngrams": _ngrams(comparison)} if has_references else {}),
             **({} if explanation is None else {"explained": pieces_on_page(explanation)}),
         },
         f"<p>{html_text(comparison.verdict())}</p>{table.to_html()}",
@@ -198,6 +198,7 @@ def _summary(comparison: Comparison, content: Mapping[str, Any]) -> dict[str, An
         **content,
         "metrics": metrics,
         "test_set": comparison.test_set,
+        "has_references": comparison.outputs.has_references,
         "language_pair": _language_pair(comparison),
         "words_from": "the references" if comparison.frequencies is None else "the known text",
         "settings_line": str(comparison.settings),

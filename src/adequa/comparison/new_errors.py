@@ -68,12 +68,13 @@ def worst_new_errors(
 ) -> tuple[tuple[NewError, ...], tuple[str, ...]]:
     """The costliest new errors of the second system under a metric, and notes on them.
 
-    There are none under a file of scores, which cannot score a repaired text.
+    There are none under a file of scores, which cannot score a repaired text, and none without
+    references.
     """
     compared = next(each for each in comparison.metrics if each.name == source.name)
     rows = compared.largest_gains(1, 0, _SEGMENTS)
     metric = source.for_language(comparison.language).metric
-    if not rows or metric is None:
+    if not rows or metric is None or not comparison.outputs.has_references:
         return (), ()
     try:
         explanation = explain_rows(comparison.outputs, metric, rows, language=comparison.language)

@@ -58,10 +58,10 @@ def rank(
 ) -> Ranking:
     """Rank systems, given by name with one output per segment.
 
-    `systems` are those of `compare`, also as `Segments`; `references`, `layout` and `language` are
-    those of `score`. `metric` is a pairwise ranker, or any metric, of which the better score wins a
-    segment; by default it is the small ranker that ships with adequa for English, and chrF for
-    other languages.
+    `systems` are those of `compare`, also as `Segments`; `references`, `sources`, `layout` and
+    `language` are those of `score`. `metric` is a pairwise ranker, or any metric, of which the
+    better score wins a segment; by default it is the small ranker that ships with adequa for
+    English, and chrF for other languages.
 
     >>> systems = {"old": ["a cat", "dogs", "x"], "new": ["the cat", "a dog", "one cow"]}
     >>> ranking = rank(systems, ["the cat", "a dog", "a cow"], metric="chrf")
@@ -69,7 +69,7 @@ def rank(
     (('new', 'old'), [1.0, 0.0], (1, 1))
     """
     segments = segments_from_lists(systems, references, sources, layout)
-    texts = (texts[0] for each in list(segments.values())[:1] for texts in each.references)
+    texts = chain.from_iterable(each.target_texts for each in list(segments.values())[:1])
     target = target_language(language, texts)
     chosen = load_metric(default_ranker(target) if metric is None else metric)
     ranking = rank_segments(segments, chosen, settings, language=target)
@@ -90,7 +90,7 @@ def rank_segments(
     *,
     language: TargetLanguage = UNKNOWN_LANGUAGE,
 ) -> Ranking:
-    """Rank systems by their segments, which have the same references."""
+    """Rank systems by their segments, which have the same references and sources."""
     metric = metric.for_language(language.code)
     wins = win_probabilities(metric, systems, progress)
     first = next(iter(systems.values()))
@@ -294,6 +294,7 @@ def win_probabilities(
     count, rows = len(outputs), len(outputs[0])
     if not rows:
         raise AdequaError("There are no segments to rank systems by.")
+    metric.check_reads(outputs[0])
     wins = np.full((rows, count, count), TIE)
     pairs = list(combinations(range(count), 2))
     if isinstance(metric, PairwiseRanker):

@@ -279,7 +279,10 @@ class Comparison(Result):
 
     @cached_property
     def word_statistics(self) -> WordStatistics:
-        """Matched n-grams, and accuracy of words by frequency; computed at first use."""
+        """Matched n-grams, and accuracy of words by frequency; computed at first use.
+
+        Raises without references.
+        """
         from adequa.comparison.words import word_statistics  # noqa: PLC0415 - it imports this file
 
         return word_statistics(self.outputs, self.frequencies)
@@ -423,7 +426,7 @@ class Comparison(Result):
                 for dimension in self.dimensions
             ],
             "bands": self._band_dicts(),
-            "words": [each.to_dict(self.systems) for each in self.word_statistics.classes],
+            "words": self._word_dicts(),
             "ngrams": self._ngram_dicts(),
             "notes": list(self.notes),
         }
@@ -469,8 +472,19 @@ class Comparison(Result):
             for band, fraction in enumerate(fractions, 1)
         ]
 
+    def _word_dicts(self) -> list[dict[str, Any]]:
+        """Accuracy of words by frequency; empty without references."""
+        if not self.outputs.has_references:
+            return []
+        return [each.to_dict(self.systems) for each in self.word_statistics.classes]
+
     def _ngram_dicts(self) -> list[dict[str, Any]]:
-        """Differences of n-grams between the baseline and each other system."""
+        """Differences of n-grams between the baseline and each other system.
+
+        Empty without references.
+        """
+        if not self.outputs.has_references:
+            return []
         baseline, *others = self.systems
         pairs = ((name, self.ngram_differences(baseline, name)) for name in others)
         return [

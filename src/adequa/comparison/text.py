@@ -196,7 +196,10 @@ def _largest_buckets(dimension: Dimension, system: int, metric: int) -> list[Buc
 
 def _legend(comparison: Comparison) -> Iterator[str]:
     settings = comparison.settings
-    yield "A – B: score of A minus score of B; in brackets: words that the reference does not have"
+    brackets = ""
+    if comparison.outputs.has_references:
+        brackets = "; in brackets: words that the reference does not have"
+    yield f"A – B: score of A minus score of B{brackets}"
     yield (
         f"p: approximate randomisation, {settings.swap_count:,} swaps, Holm's correction; "
         f"{SIGNIFICANT} p ≤ {settings.alpha:g}; {settings.meaning_of_ranks}"
@@ -244,19 +247,36 @@ def _examples(comparison: Comparison, count: int) -> Iterator[str]:
 def _example(
     comparison: Comparison, metric: MetricComparison, row: int, system: int
 ) -> Iterator[str]:
-    """A segment, with the words that the reference does not have in brackets."""
+    """A segment, with the words that the reference does not have in brackets.
+
+    Without a reference there are the source, and no brackets.
+    """
     outputs, scores = comparison.outputs, metric.segments
-    reference = outputs.references[row][0]
     yield f"  segment {row + 1}\n"
     texts = [outputs.hypotheses[index][row] for index in (0, system)]
+    if outputs.has_references:
+        name, text, shown = "reference", *_against_reference(outputs.references[row][0], texts)
+    else:
+        name, text = "source", excerpt(outputs.sources[row] if outputs.sources else "")
+        shown = [
+            excerpt(one, first_difference(one, other) or 0)
+            for one, other in zip(texts, reversed(texts), strict=True)
+        ]
+    yield f"    {name}: {printable(text)}\n"
+    for index, output in zip((0, system), shown, strict=True):
+        score = "" if scores is None else f" ({decimal(scores[index][row], metric.decimals)})"
+        yield f"    {printable(comparison.systems[index])}{score}: {printable(output)}\n"
+
+
+def _against_reference(reference: str, texts: Sequence[str]) -> tuple[str, list[str]]:
+    """Excerpts of a reference and of outputs, whose words that it does not have are marked."""
+    firsts = [first_difference(text, reference) for text in texts]
     differences = (first_difference(reference, text) for text in texts)
     start = min((each for each in differences if each is not None), default=0)
-    yield f"    reference: {printable(excerpt(reference, start))}\n"
-    for index, text in zip((0, system), texts, strict=True):
-        score = "" if scores is None else f" ({decimal(scores[index][row], metric.decimals)})"
-        first = first_difference(text, reference)
-        shown = excerpt(mark_differences(text, reference), start if first is None else first)
-        yield f"    {printable(comparison.systems[index])}{score}: {printable(shown)}\n"
+    return excerpt(reference, start), [
+        excerpt(mark_differences(text, reference), start if first is None else first)
+        for text, first in zip(texts, firsts, strict=True)
+    ]
 
 
 # Numbers

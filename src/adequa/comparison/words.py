@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from adequa.comparison.buckets import tokenizer_of
+from adequa.errors import AdequaError
 from adequa.metrics.edit_rates import word_splitter
 from adequa.segments import FloatArray, IntArray
 from adequa.tables import plain
@@ -150,6 +151,10 @@ def word_statistics(
 
     Words are classified by `frequencies`, or by their number in the references.
     """
+    if not outputs.has_references:
+        raise AdequaError(
+            "Words and n-grams are compared with those of references, and there are no references."
+        )
     split = word_splitter(tokenizer_of(outputs.references), lowercase=False)
     index = _ReferenceIndex([split(texts[0]) for texts in outputs.references])
     class_of = _word_classes(Counter(index.words) if frequencies is None else frequencies)

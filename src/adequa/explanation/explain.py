@@ -43,6 +43,10 @@ from adequa.segments import (
     concatenate,
 )
 
+NEEDS_REFERENCES = (
+    "An explanation says what differences from the reference cost, and there are no references: "
+    "give them (-r, or a column ref)."
+)
 CHUNK = 64  # segments that are explained at a time, so that progress shows
 _SAMPLED = 100  # segments that the range of a metric without bounds is estimated from
 
@@ -118,6 +122,9 @@ def explain_segments(
     """The explanation of segments, of one system or of several, with the metric as it is."""
     if not len(segments):
         raise AdequaError("There are no segments to explain.")
+    if not segments.has_references:
+        raise AdequaError(NEEDS_REFERENCES)
+    metric.check_reads(segments)
     if worst is not None and (not isinstance(worst, int) or isinstance(worst, bool) or worst < 1):
         raise AdequaError(f"The number of worst segments is a whole number from 1 on, not {worst}.")
     systems = segments.ids.get("system", (UNNAMED,) * len(segments))

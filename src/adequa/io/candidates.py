@@ -28,18 +28,22 @@ class CandidateList:
     candidates: tuple[str, ...]
     references: tuple[str, ...]  # none where the file has none
     place: str
+    source: str | None = None  # None where there is none, or a blank one
 
 
 def read_candidates(
-    path: FilePath, *, with_references: bool = True, advance: Advance = ignore
+    path: FilePath,
+    *,
+    with_references: bool = True,
+    with_sources: bool = True,
+    advance: Advance = ignore,
 ) -> Iterator[CandidateList]:
     """The lists of candidates of a file, one after the other.
 
-    Without references, what is wrong with them is not checked.
+    Without references or sources, what is wrong with them is not checked.
     """
-    rows = _rows(path, advance)
-    if not with_references:
-        rows = ((place, {**row, "ref": None}) for place, row in rows)
+    left_out = [*([] if with_references else ["ref"]), *([] if with_sources else ["src"])]
+    rows = ((place, {**row, **dict.fromkeys(left_out)}) for place, row in _rows(path, advance))
     first = next(rows, None)
     if first is None:
         raise AdequaError(f"{display_name(path)} is empty: there are no candidates in it.")
@@ -77,7 +81,8 @@ def _whole(row: tuple[str, dict[str, Any]], number: int) -> CandidateList:
             raise AdequaError(f"{place}: candidate {number_in_list} is no text.")
     refuse_half_characters(texts, lambda index: f"{place}: candidate {index + 1}")
     name = number if values.get("id") is None else _id(values, place)
-    return CandidateList(name, tuple(texts), _references(values, place), place)
+    references, source = _references(values, place), _source(values, place)
+    return CandidateList(name, tuple(texts), references, place, source)
 
 
 def _joined(rows: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[CandidateList]:
@@ -86,6 +91,7 @@ def _joined(rows: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[CandidateLis
     for key, group in groupby(rows, lambda row: _as_json(_id(row[1], row[0]))):
         texts: list[str] = []
         references: tuple[str, ...] = ()
+        source: str | None = None
         first, name = "", None
         for place, values in group:
             first, name = first or place, values["id"]
@@ -100,8 +106,14 @@ def _joined(rows: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[CandidateLis
                     f'{place}: "ref" is another than before for the same sentence, "{name}".'
                 )
             references = references or others
+            other = _source(values, place)
+            if source and other and source != other:
+                raise AdequaError(
+                    f'{place}: "src" is another than before for the same sentence, "{name}".'
+                )
+            source = source or other
         seen.add(key)
-        yield CandidateList(name, tuple(texts), references, first)
+        yield CandidateList(name, tuple(texts), references, first, source)
 
 
 def _id(row: dict[str, Any], place: str) -> Any:
@@ -123,6 +135,16 @@ def _text(row: dict[str, Any], place: str) -> str:
         raise AdequaError(f'{place}: "mt" is no text.')
     refuse_half_characters([text], lambda _: f'{place}: "mt"')
     return text
+
+
+def _source(row: dict[str, Any], place: str) -> str | None:
+    text = row.get("src")
+    if text is None:
+        return None
+    if not isinstance(text, str):
+        raise AdequaError(f'{place}: "src" is no text.')
+    refuse_half_characters([text], lambda _: f'{place}: "src"')
+    return text if text.strip() else None
 
 
 def _references(row: dict[str, Any], place: str) -> tuple[str, ...]:

@@ -25,7 +25,6 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "doc": ("doc",),
     "lp": ("lp",),
 }
-_REQUIRED = ("mt", "ref")
 _FIELD_OF = {name: field for field, names in FIELDS.items() for name in names}
 
 
@@ -265,7 +264,8 @@ def table_layout(
     if systems:
         mapping = {**mapping, "mt": _first_system(table.name, names, mapping, systems)}
     fields = field_columns(names, mapping, table=table.name)
-    for field in _REQUIRED:
+    # Sources serve for metrics that need no reference.
+    for field in ("mt", *(() if "src" in fields else ("ref",))):
         if field not in fields:
             _check_column(table.name, names, field, field)
     if systems:
@@ -278,7 +278,7 @@ def table_layout(
             _check_column(table.name, names, ids[id_name], id_name if is_field else "")
     return Layout(
         mt=fields["mt"][0],
-        refs=fields["ref"],
+        refs=fields.get("ref", ()),
         src=next(iter(fields.get("src", ())), None),
         system=next(iter(fields.get("system", ())), None),
         ids=ids,
@@ -336,10 +336,19 @@ def _refuse_late_columns(chunk: Chunk, names: Sequence[str]) -> None:
 def chunk_segments(chunk: Chunk, layout: Layout, system: str) -> Segments:
     """Rows of a table as segments; raise for the first row that cannot be one."""
     hypotheses = _texts(chunk, layout.mt)
+    sources = None if layout.src is None else _sources(chunk, layout.src)
+    references: tuple[tuple[str, ...], ...] = ((),) * len(hypotheses)
+    if layout.refs:
+        references = joined_references([_references(chunk, name) for name in layout.refs])
+    elif sources is not None and not all(map(str.strip, sources)):
+        row = next(row for row, text in enumerate(sources) if not text.strip())
+        raise AdequaError(
+            f'{chunk.place(row)}: "{layout.src}" is empty, and there is no reference either.'
+        )
     return Segments(
         hypotheses=hypotheses,
-        references=joined_references([_references(chunk, name) for name in layout.refs]),
-        sources=None if layout.src is None else _sources(chunk, layout.src),
+        references=references,
+        sources=sources,
         ids={
             "system": (system,) * len(hypotheses)
             if layout.system is None

@@ -339,10 +339,13 @@ def read_parallel(
     multiple systems or references, or an XLIFF or TMX file, whose sources are read too; `language`
     chooses among the languages of TMX. Every batch comes once a system, with the same references.
 
-    `describe` is called with a summary of each file after the last batch.
+    Without references there is a source. `describe` is called with a summary of each file after the
+    last batch.
     """
-    if not hypotheses or not references:
-        raise AdequaError("Segments need at least one file of hypotheses and one of references.")
+    if not hypotheses or not (references or source is not None):
+        raise AdequaError(
+            "Segments need at least one file of hypotheses, and one of references or sources."
+        )
     _refuse_repeats(hypotheses, references, source)
     advance = advance or ignore
     opened: list[InputSummary] = []
@@ -581,7 +584,7 @@ def _lockstep(
             break
         for track, part in zip(references, reference_parts, strict=True):
             _refuse_blanks(track, part, done)
-        shared = joined_references(reference_parts)
+        shared = joined_references(reference_parts) if references else ((),) * size
         ids = {} if documents is None else {"doc": documents[done : done + size]}
         for system, texts in zip(systems, hypotheses, strict=True):
             yield Segments(

@@ -19,7 +19,7 @@ from functools import cache
 from importlib.metadata import version
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -105,6 +105,27 @@ def warning_notes(warnings: Iterable[str | None]) -> tuple[str, ...]:
     return tuple(f"{WARNING} {each}" for each in dict.fromkeys(filter(None, warnings)))
 
 
+# What a metric may read of a segment beside the hypothesis, and whether it can do without.
+Part: TypeAlias = Literal["reference", "source"]
+Need: TypeAlias = Literal["required", "optional"]
+
+
+def reads_in_words(reads: Mapping[Part, Need]) -> str:
+    """What a metric reads beside the hypothesis, for readers.
+
+    >>> reads_in_words({"reference": "required", "source": "optional"})
+    'references, and sources if given'
+    >>> reads_in_words({"reference": "optional", "source": "optional"})
+    'references, sources or both'
+    """
+    required = [f"{part}s" for part, need in reads.items() if need == "required"]
+    optional = [f"{part}s" for part, need in reads.items() if need == "optional"]
+    if required:
+        given = [f"and {' and '.join(optional)} if given"] if optional else []
+        return ", ".join([" and ".join(required), *given])
+    return f"{', '.join(optional)} or both" if len(optional) > 1 else "".join(optional)
+
+
 class Metric(ABC):
     """Turns segments into one score each and a system score."""
 
@@ -123,6 +144,8 @@ class Metric(ABC):
     needs_whole_corpus: bool = False
     # Whether scoring takes so long that scores are cached on disk; see `enable_cache`.
     caches_scores: bool = False
+    # What the metric reads of a segment beside the hypothesis, and whether it can do without.
+    reads: Mapping[Part, Need] = {"reference": "required"}
     # Columns of numbers beside the texts that the metric reads, from the ids of segments.
     columns: tuple[str, ...] = ()
     # Codes of the languages that the metric was made for; None where it takes any.
@@ -172,8 +195,7 @@ class Metric(ABC):
         decides the tokenizer where none is chosen, and whether there is a warning.
         """
         segments = as_segments(hypotheses, references, sources, layout=layout)
-        first_references = [texts[0] for texts in segments.references]
-        target = target_language(language, first_references, segments.ids.get("lp", ()))
+        target = target_language(language, segments.target_texts, segments.ids.get("lp", ()))
         metric = self.for_language(target.code)
         warning = metric.language_warning(target)
         if warning is not None:
@@ -208,6 +230,7 @@ class Metric(ABC):
         """`statistics`, after a check that this metric can take these segments."""
         if not len(segments):
             raise AdequaError(f"There are no segments for {self.name} to score.")
+        self.check_reads(segments)
         most = max(map(len, segments.references))
         if self.max_references is not None and most > self.max_references:
             raise AdequaError(
@@ -215,8 +238,27 @@ class Metric(ABC):
             )
         return self.statistics(segments)
 
+    def check_reads(self, segments: Segments) -> None:
+        """Raise where segments lack what the metric needs, or have nothing that it reads."""
+        given = {
+            "reference": segments.has_references,
+            "source": segments.sources is not None,
+        }
+        missing = [part for part, need in self.reads.items() if need == "required"]
+        missing = [part for part in missing if not given[part]]
+        if not missing and any(given[part] for part in self.reads):
+            return
+        needed = missing or list(self.reads)
+        options = {"reference": "-r, or a column ref", "source": "-s, or a column src"}
+        raise AdequaError(
+            f"{self.name} needs {' or '.join(f'{part}s' for part in needed)}, and there are none: "
+            f"give them ({'; '.join(options[part] for part in needed)}), or name another metric."
+        )
+
     def signature(self, reference_count: int | None) -> Signature:
         """The line that names this score: every setting, and the version that computed it."""
+        if "reference" not in self.reads:
+            reference_count = 0
         return Signature(
             self.name,
             (

@@ -58,15 +58,17 @@ def read_language(
     iterator = iter(batches)
     if isinstance(given, TargetLanguage) and given.origin != "given":  # decided before
         first = _beginning(iterator)
-        notes = language_notes(given, _first_references(first))
+        notes = language_notes(given, _target_texts(first))
         return LanguageStream(given, chain(first, iterator), notes)
     if given is not None:
         target = given if isinstance(given, TargetLanguage) else parse_language(given)
         iterator = _selected(iterator, target)
     beginning = _beginning(iterator)
-    references = _first_references(beginning)
+    references = _target_texts(beginning)
     if given is not None:
-        notes = _contradiction(references, target)
+        # Without references, `system_notes` says it of each system.
+        has_references = any(batch.has_references for batch in beginning)
+        notes = _contradiction(references, target) if has_references else ()
         return LanguageStream(target, chain(beginning, iterator), notes)
     pairs = dict.fromkeys(pair for batch in beginning for pair in batch.ids.get(PAIR, ()))
     target = target_language(None, references, pairs)
@@ -74,8 +76,8 @@ def read_language(
     return LanguageStream(target, checked, language_notes(target, references))
 
 
-def _first_references(batches: Iterable[Segments]) -> list[str]:
-    return [texts[0] for batch in batches for texts in batch.references]
+def _target_texts(batches: Iterable[Segments]) -> list[str]:
+    return [text for batch in batches for text in batch.target_texts]
 
 
 def _beginning(batches: Iterator[Segments]) -> list[Segments]:
@@ -214,7 +216,7 @@ def system_notes(
     identical: int,
     count: int,
 ) -> Iterator[str]:
-    """Notes on a system that is the reference, is tokenized, or is of another language.
+    """Notes on a system that is the reference or the source, is tokenized, or of another language.
 
     `sample` are some of its segments, or all; `identical` of `count` outputs equal a reference.
     """
@@ -223,8 +225,16 @@ def system_notes(
             f"{identical:,} of {counted(count, 'output')} of {name} are identical to a reference: "
             "is it the reference, and no system?"
         )
+    copies = _source_copies(sample)
+    is_source = len(sample) >= _FEW_SEGMENTS and copies >= _NEARLY_ALL * len(sample)
+    if is_source and not sample.has_references:
+        yield (
+            f"{copies:,} of {counted(len(sample), 'output')} of {name} are identical to their "
+            "sources: are they translations?"
+        )
+        return
     tokenized = _separate_periods(sample.hypotheses)
-    expected = _separate_periods(texts[0] for texts in sample.references)
+    expected = _separate_periods(sample.target_texts) if sample.has_references else 0
     if len(sample) >= _FEW_SEGMENTS and 2 * (tokenized - expected) > len(sample):
         yield (
             f"{tokenized:,} of {counted(len(sample), 'output')} of {name} end in a separate "
@@ -234,13 +244,17 @@ def system_notes(
     if detected.code is None or are_related(detected.code, target.code):
         return
     language = target  # or, where the user names another, that of the references
-    if target.origin in {"given", "unknown"}:
-        language = detect_language([texts[0] for texts in sample.references])
+    if target.origin in {"given", "unknown"} and sample.has_references:
+        language = detect_language(sample.target_texts)
     if not are_related(detected.code, language.code):
-        pairs = zip(sample.hypotheses, sample.sources or (), strict=False)
-        is_source = 2 * sum(one.strip() == other.strip() for one, other in pairs) > len(sample)
-        reason = " They are the source text." if is_source else ""
-        yield f"the outputs of {name} look {detected}, and the references are {language}.{reason}"
+        reason = " They are the source text." if 2 * copies > len(sample) else ""
+        expected_of = "the references are" if sample.has_references else "the target language is"
+        yield f"the outputs of {name} look {detected}, and {expected_of} {language}.{reason}"
+
+
+def _source_copies(segments: Segments) -> int:
+    pairs = zip(segments.hypotheses, segments.sources or (), strict=False)
+    return sum(hypothesis.strip() == source.strip() for hypothesis, source in pairs)
 
 
 def _separate_periods(texts: Iterable[str]) -> int:
@@ -286,5 +300,5 @@ def warn_of_languages(warnings: Iterable[str | None], notes: Iterable[str]) -> N
     for note in dict.fromkeys(notes):
         if is_language_note(note) or note.startswith("the references look "):
             warn(note, LanguageWarning)
-        elif "identical to a reference" in note or "end in a separate period" in note:
+        elif "are identical to" in note or "end in a separate period" in note:
             warn(note)

@@ -7,9 +7,9 @@ is one new file and one line here.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from importlib import import_module
 from pathlib import Path
 from threading import RLock
@@ -18,7 +18,7 @@ from typing import Any, get_args, get_type_hints
 
 from adequa.errors import AdequaError, UnknownSettingError, nearest
 from adequa.io.text import BOOLEANS
-from adequa.metrics.base import Metric
+from adequa.metrics.base import Metric, Need, Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,8 @@ class Entry:
     target: str
     summary: str
     is_trained: bool = False
+    # As the class has it, so that listing metrics imports none of them.
+    reads: Mapping[Part, Need] = field(default_factory=lambda: Metric.reads)
 
 
 DESCRIPTION = "metric.json"  # of a saved metric, in its folder

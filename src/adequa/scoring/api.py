@@ -61,13 +61,14 @@ def score(
     layout: ReferenceLayout | None = None,
     language: str | TargetLanguage | None = None,
 ) -> Scores | ScoringResult:
-    """Score translations against references with one metric, or with several.
+    """Score translations with one metric, or with several, against references or sources.
 
     `hypotheses` and `references` are lists of strings; a segment with several references has a list
     of them. References may also come as sacreBLEU has them, one list for each reference; where the
     lengths fit both readings, `layout="segments"` or `layout="streams"` says which it is. In place
     of lists, `hypotheses` may be `Segments`, or a data frame with the columns `mt`, `ref` and,
-    optionally, `src` and `system`.
+    optionally, `src` and `system`. Metrics that need no reference take `sources` alone, or `mt`
+    and `src`; `metric.reads` says what a metric reads.
 
     A metric is a name with optional settings, as on the command line (`"bleu:tokenize=intl"`), the
     folder of a trained metric, or a metric object. Metrics stay in memory for the next call;

@@ -1,7 +1,8 @@
 """Minimum Bayes risk: of the candidates for a sentence, the one that the others agree with most.
 
 The expected utility of a candidate is the mean of its scores against the other candidates, each of
-them in turn as a pseudo-reference. A candidate that occurs several times counts as often. Blank
+them in turn as a pseudo-reference, and with the source of the sentence where the metric reads
+it. A candidate that occurs several times counts as often. Blank
 ones are no references, and are chosen only if there is nothing else. Ties go to the first.
 """
 
@@ -19,7 +20,7 @@ from scipy import sparse
 from adequa.errors import AdequaError, counted
 from adequa.io.candidates import CandidateList
 from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage
-from adequa.metrics.base import Metric
+from adequa.metrics.base import Metric, Part
 from adequa.metrics.registry import load_metric
 from adequa.metrics.sacrebleu_metrics import CHRF
 from adequa.runtime.batching import distinct
@@ -27,16 +28,19 @@ from adequa.scoring.rerank import (
     candidate_language,
     cell_of,
     check_pairwise,
+    checked_candidates,
     choice_notes,
     metric_column,
     metric_facts,
     metric_for_candidates,
     numbered_candidates,
+    sources_for,
 )
 from adequa.segments import FloatArray, Segments
 from adequa.tables import Column, Result, Table, finite
 
 _PAIRS = 16_384  # pairs that are scored together, of several sentences if these have few candidates
+_READ_PARTS: tuple[Part, ...] = ("source",)  # of sentences; candidates take turns as references
 CHECK_EVERY = 20  # sentences, one of which is also decided without pruning
 
 
@@ -164,6 +168,7 @@ def mbr(
     candidates: Iterable[Sequence[str]],
     metric: str | Metric | None = None,
     *,
+    sources: Iterable[str] | None = None,
     language: str | TargetLanguage | None = None,
     keep: int | None = None,
     keep_by: str | Metric = "chrf",
@@ -171,7 +176,8 @@ def mbr(
 ) -> Choices:
     """Choose among the candidates of each sentence by minimum Bayes risk.
 
-    `language` and the default of `metric` are those of `score`.
+    `language` and the default of `metric` are those of `score`. `sources` are texts, one for each
+    sentence, for metrics that also read them.
     With `keep`, only the best candidates by the metric `keep_by` are scored, against all others.
     Every so many sentences are also decided in full; `Choices.pruning.loss` has what pruning cost.
 
@@ -179,7 +185,7 @@ def mbr(
     >>> [choice.best for choice in mbr(texts, "chrf")]
     ['A cat sat there.']
     """
-    target, sentences = candidate_language(numbered_candidates(candidates), language)
+    target, sentences = candidate_language(numbered_candidates(candidates, sources), language)
     scorer = metric_for_candidates(metric, target)
     pruning = None
     if keep is not None:
@@ -192,10 +198,17 @@ def choices(
 ) -> Iterator[Choice]:
     """Choose for sentences as they come; several sentences are scored at a time."""
     check_pairwise(metric)
+    if "reference" not in metric.reads:
+        raise AdequaError(
+            f"{metric.name} reads no references, and minimum Bayes risk takes candidates for "
+            "references of each other; order them with `adequa rerank`, or name another metric."
+        )
     if pruning is not None:
         check_pairwise(pruning.metric)
         if pruning.keep < 1:
             raise AdequaError(f"Pruning must keep 1 candidate or more, not {pruning.keep}.")
+        sentences = checked_candidates(sentences, pruning.metric, _READ_PARTS)
+    sentences = checked_candidates(sentences, metric, _READ_PARTS)
     first = 0
     for batch in _batches(sentences):
         yield from _chosen(batch, first, metric, pruning)
@@ -292,6 +305,8 @@ def _expected_utilities(
     batch: Sequence[_Sentence], scored: Sequence[Sequence[int]], metric: Metric
 ) -> list[FloatArray]:
     """The expected utility of the scored texts of each sentence, NaN for the others."""
+    if "reference" not in metric.reads:
+        return _source_scores(batch, scored, metric)
     if isinstance(metric, CHRF):
         matrices = [pairwise_chrf(metric, sentence.texts) for sentence in batch]
     else:
@@ -300,6 +315,23 @@ def _expected_utilities(
         _means(sentence, texts, scores)
         for sentence, texts, scores in zip(batch, scored, matrices, strict=True)
     ]
+
+
+def _source_scores(
+    batch: Sequence[_Sentence], scored: Sequence[Sequence[int]], metric: Metric
+) -> list[FloatArray]:
+    """The scores of the scored texts of each sentence against its source, NaN for the others."""
+    pairs = [(index, text) for index, texts in enumerate(scored) for text in texts]
+    segments = Segments(
+        tuple(batch[index].texts[text] for index, text in pairs),
+        ((),) * len(pairs),
+        sources_for(metric, (batch[index].source for index, _ in pairs)),
+    )
+    utilities = [np.full(len(sentence.texts), np.nan) for sentence in batch]
+    scores = metric.segment_scores(metric.checked_statistics(segments))
+    for (index, text), score in zip(pairs, scores.tolist(), strict=True):
+        utilities[index][text] = score
+    return utilities
 
 
 def _means(sentence: _Sentence, scored: Sequence[int], scores: FloatArray) -> FloatArray:
@@ -333,6 +365,7 @@ def _pairwise_scores(
         segments = Segments(
             tuple(batch[index].texts[text] for index, text, _ in part),
             tuple((batch[index].texts[other],) for index, _, other in part),
+            sources_for(metric, (batch[index].source for index, _, _ in part)),
         )
         scores = metric.segment_scores(metric.checked_statistics(segments))
         for (index, text, other), score in zip(part, scores.tolist(), strict=True):

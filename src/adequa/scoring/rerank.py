@@ -1,9 +1,12 @@
-"""Candidates of a sentence in the order of their scores against references, the best first."""
+"""Candidates of a sentence in the order of their scores, the best first.
+
+They are scored against the references of the sentence, its source or both, as the metric reads.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any, overload
@@ -13,7 +16,7 @@ import numpy as np
 from adequa.errors import AdequaError
 from adequa.io.candidates import CandidateList
 from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage, target_language
-from adequa.metrics.base import Metric, score_column, warning_notes
+from adequa.metrics.base import Metric, Part, score_column, warning_notes
 from adequa.metrics.language import warn_of_languages
 from adequa.metrics.registry import load_metric
 from adequa.scoring.api import default_metric
@@ -158,26 +161,33 @@ def check_pairwise(metric: Metric) -> None:
 
 def rerank(
     candidates: Iterable[Sequence[str]],
-    references: Iterable[str] | Iterable[Sequence[str]],
+    references: Iterable[str] | Iterable[Sequence[str]] | None = None,
     metric: str | Metric | None = None,
     *,
+    sources: Iterable[str] | None = None,
     layout: ReferenceLayout | None = None,
     language: str | TargetLanguage | None = None,
 ) -> Reranking:
-    """Order the candidates of each sentence by their scores against its references.
+    """Order the candidates of each sentence by their scores.
 
-    `references`, `layout`, `language` and the default of `metric` are those of `score`.
+    `references`, `layout`, `language` and the default of `metric` are those of `score`. `sources`
+    are texts, one for each sentence, for metrics that read them.
 
     >>> (ranked,) = rerank([["A dog sat.", "The cat sat."]], ["The cat sat."], "chrf")
     >>> ranked.best, ranked.order, ranked.scores.round(1)
     ('The cat sat.', (1, 0), array([ 19.7, 100. ]))
     """
-    lists = list(numbered_candidates(candidates))
-    all_references = references_by_segment(references, len(lists), layout, "candidates")
-    sentences: Iterator[CandidateList] = (
-        replace(each, references=texts) for each, texts in zip(lists, all_references, strict=True)
-    )
-    target, sentences = candidate_language(sentences, language)
+    if references is None and sources is None:
+        raise AdequaError(
+            "Give references: one string, or a list of strings, for each list of candidates; or "
+            "sources, for metrics that need no reference."
+        )
+    lists = list(numbered_candidates(candidates, sources))
+    if references is not None:
+        all_references = references_by_segment(references, len(lists), layout, "candidates")
+        pairs = zip(lists, all_references, strict=True)
+        lists = [replace(each, references=texts) for each, texts in pairs]
+    target, sentences = candidate_language(lists, language)
     scorer = metric_for_candidates(metric, target)
     return Reranking(tuple(ranked_candidates(sentences, scorer)), scorer, target)
 
@@ -202,10 +212,83 @@ def candidate_language(
     return target_language(given, texts), chain(first, iterator)
 
 
-def numbered_candidates(lists: Iterable[Sequence[str]]) -> Iterator[CandidateList]:
+def numbered_candidates(
+    lists: Iterable[Sequence[str]], sources: Iterable[str] | None = None
+) -> Iterator[CandidateList]:
     """Lists of candidates without references, numbered from 1."""
-    for index, texts in enumerate(as_tuple("candidates", lists)):
-        yield CandidateList(index + 1, as_strings(f"candidates[{index}]", texts), (), "")
+    every = as_tuple("candidates", lists)
+    source_texts = None if sources is None else as_strings("sources", sources)
+    if source_texts is not None and len(source_texts) != len(every):
+        raise AdequaError(
+            f"candidates and sources differ in length: {len(every)} and {len(source_texts)}."
+        )
+    for index, texts in enumerate(every):
+        source = "" if source_texts is None else source_texts[index]
+        yield CandidateList(
+            index + 1,
+            as_strings(f"candidates[{index}]", texts),
+            (),
+            f"Sentence {index + 1}",
+            source if source.strip() else None,
+        )
+
+
+_FIELDS: Mapping[Part, tuple[str, str]] = {
+    "reference": ("ref", "give one, or name a file of references with -r"),
+    "source": ("src", "give it, or name a file of sources with -s"),
+}
+
+
+def checked_candidates(
+    sentences: Iterable[CandidateList], metric: Metric, parts: Collection[Part] = tuple(_FIELDS)
+) -> Iterator[CandidateList]:
+    """The sentences; raise for one that lacks a part that the metric needs.
+
+    What the metric reads only if given, all sentences have or none: scores with and without it are
+    not those of one signature.
+    """
+    expected: dict[Part, bool] | None = None
+    for each in sentences:
+        if expected is None:
+            expected = _expected_parts(each, metric, parts)
+        given = _given_parts(each)
+        for part in (part for part in expected if given[part] != expected[part]):
+            name, advice = _FIELDS[part]
+            if given[part]:
+                raise AdequaError(
+                    f'{each.place} has "{name}", and the sentences before it have none; give it to '
+                    "all of them, or to none."
+                )
+            raise AdequaError(f'{each.place} has no "{name}", which {metric.name} reads; {advice}.')
+        yield each
+
+
+def _given_parts(sentence: CandidateList) -> dict[Part, bool]:
+    return {"reference": bool(sentence.references), "source": sentence.source is not None}
+
+
+def _expected_parts(
+    first: CandidateList, metric: Metric, parts: Collection[Part]
+) -> dict[Part, bool]:
+    """Which of these parts every sentence has to have, and which none may have."""
+    given = _given_parts(first)
+    expected = {
+        part: need == "required" or given[part]
+        for part, need in metric.reads.items()
+        if part in parts
+    }
+    if len(expected) == len(metric.reads) and not any(expected.values()):
+        names = " nor ".join(f'"{_FIELDS[part][0]}"' for part in expected)
+        raise AdequaError(f"{first.place} has neither {names}; {metric.name} needs one of them.")
+    return expected
+
+
+def sources_for(metric: Metric, sentences: Iterable[CandidateList]) -> tuple[str, ...] | None:
+    """The sources of checked sentences, if there are any and the metric reads them."""
+    if "source" not in metric.reads:
+        return None
+    sources = [each.source for each in sentences]
+    return None if None in sources else tuple(each or "" for each in sources)
 
 
 def ranked_candidates(
@@ -215,7 +298,7 @@ def ranked_candidates(
     check_pairwise(metric)
     batch: list[CandidateList] = []
     size = 0
-    for sentence in sentences:
+    for sentence in checked_candidates(sentences, metric):
         if not sentence.candidates:
             raise AdequaError("A sentence has no candidates to put in order.")
         batch.append(sentence)
@@ -228,9 +311,12 @@ def ranked_candidates(
 
 
 def _ranked(batch: Sequence[CandidateList], metric: Metric) -> Iterator[RankedCandidates]:
+    reads_references = "reference" in metric.reads
+    sentence_of = [each for each in batch for _ in each.candidates]
     segments = Segments(
         tuple(chain.from_iterable(each.candidates for each in batch)),
-        tuple(each.references for each in batch for _ in each.candidates),
+        tuple(each.references if reads_references else () for each in sentence_of),
+        sources_for(metric, sentence_of),
     )
     scores = metric.segment_scores(metric.checked_statistics(segments))
     ends = np.cumsum([len(each.candidates) for each in batch])

@@ -433,6 +433,7 @@ class RunningScores:
             system = self._system(name, segments)
             for label, metric in self._metrics.items():
                 if metric.needs_whole_corpus:
+                    metric.check_reads(segments)  # at once, and not after all batches
                     system.waiting.setdefault(label, []).append(segments)
                 else:
                     self._add(system, label, segments, metric.checked_statistics(segments))

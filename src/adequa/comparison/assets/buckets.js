@@ -149,6 +149,8 @@ function bucketCard(metric, dimension, number) {
 }
 
 function showBuckets() {
+  // Without references there are no subsets but documents.
+  byId("where").hidden = Boolean(details) && !details.dimensions.length;
   const metric = selectedMetric();
   const words = [
     `${metricLabel(metric)} (${direction(metric)}) of `,

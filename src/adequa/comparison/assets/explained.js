@@ -262,7 +262,7 @@ function pieceTables(row) {
 
 // A button that explains a segment, where the page can do that and has not done it.
 function explainButton(row, redraw) {
-  if (!canExplain() || explanationOf(row)) return null;
+  if (!data.has_references || !canExplain() || explanationOf(row)) return null;
   const explain = async () => {
     const [shown, key] = [data, loadedKey(row)];
     const explanation = await explainOnDemand.load(row);

@@ -188,6 +188,8 @@ function showFrequencies() {
 }
 
 function showWords() {
+  byId("words").hidden = !data.has_references;
+  if (!data.has_references) return;
   showNgrams();
   showFrequencies();
 }

@@ -125,6 +125,7 @@ function fillBuckets() {
     ),
   );
   replace(byId("bucket"), option("", "all"), groups);
+  byId("bucket").parentElement.hidden = !groups.length;
 }
 
 // The choices of the browser, which are more where segments are explained.
@@ -133,7 +134,9 @@ function fillBrowser() {
   fillSelect("sort", isExplained ? { ...SORTS, ...EXPLAINED_SORTS } : SORTS);
   fillSelect("filter", isExplained ? { ...FILTERS, ...SEVERITY_FILTERS } : FILTERS);
   const marks = { explained: "by what each difference costs", ...MARKS };
-  fillSelect("marks", isExplained || canExplain() ? marks : MARKS);
+  const { reference, ...withoutReference } = MARKS;
+  const hasCosts = isExplained || canExplain();
+  fillSelect("marks", data.has_references ? (hasCosts ? marks : MARKS) : withoutReference);
   const kinds = isExplained ? details.explained.kinds : [];
   fillSelect("kind", { "": "any", ...Object.fromEntries(kinds.map((kind) => [kind, kind])) });
   byId("kind-choice").hidden = !isExplained;

@@ -35,6 +35,15 @@ function prepareChoosers() {
   listen("system-b", "b");
 }
 
+const SUBSETS =
+  "Lengths are words of the reference, or characters where a script has no spaces. Overlap is the " +
+  "fraction of words that outputs and their reference have in common, mean of all systems. Rare " +
+  "words are those of a reference that no other reference of the test set has. Names are words " +
+  "with a capital inside a sentence, which is a guess.";
+const MATCHES =
+  "As in compare-mt: an n-gram of an output matches where the reference of the segment has it, at " +
+  "most as often as the reference does. Classes of frequency are compare-mt’s.";
+
 function showMethods() {
   const term = (name, ...words) => [
     element("dt", {}, name),
@@ -74,14 +83,7 @@ function showMethods() {
             "size against every better system is 0.5 or more, mean of the metrics. Metrics with a " +
             "language warning or without segment scores do not count.",
         ),
-        term(
-          "Subsets of the segments",
-          "Lengths are words of the reference, or characters where a script has no spaces. " +
-            "Overlap is the fraction of words that outputs and their " +
-            "reference have in common, mean of all systems. Rare words are those of a reference " +
-            "that no other reference of the test set has. Names are words with a capital inside a " +
-            "sentence, which is a guess.",
-        ),
+        data.has_references ? term("Subsets of the segments", SUBSETS) : [],
         data.explanation ? term("What differences cost", ...costMethods()) : [],
         term(
           "Signatures",
@@ -92,11 +94,7 @@ function showMethods() {
           ].map((line) => element("code", {}, line)),
           element("code", {}, data.settings_line),
         ),
-        term(
-          "N-grams and words",
-          "As in compare-mt: an n-gram of an output matches where the reference of the segment has " +
-            "it, at most as often as the reference does. Classes of frequency are compare-mt’s.",
-        ),
+        data.has_references ? term("N-grams and words", MATCHES) : [],
         term("Software", `adequa ${data.version}`),
       ].flat(),
     ),
@@ -180,6 +178,8 @@ function resetState() {
   Object.assign(scatter, { x: 0, y: 1, what: data.systems.length > 2 ? "systems" : "gains" });
   Object.assign(browserState, { page: 0, rows: [], opened: new Set(), searchTexts: null });
   byId("query").value = "";
+  const texts = data.has_references ? "sources, references" : "sources";
+  byId("query").placeholder = `in ${texts} and outputs`;
   delete document.documentElement.dataset.ready;
 }
 
