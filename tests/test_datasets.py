@@ -52,12 +52,12 @@ def test_entries_are_whole() -> None:
     for name, entry in DATASETS.items():
         assert entry.name == name
         assert len(entry.sha256) == 64
-        assert entry.mirror_file.startswith(entry.part_of or name)
-        assert entry.origin.startswith(("http://", "https://"))
+        assert (entry.part_of or name).startswith(entry.mirror_file.partition(".")[0])
+        assert not entry.origin or entry.origin.startswith(("http://", "https://"))
         assert all(address.startswith(("http://", "https://")) for address in entry.archives)
         assert bool(entry.archives) == (name in archives.CONVERTERS)
     wholes = [entry for entry in DATASETS.values() if not entry.part_of]
-    assert len({entry.sha256 for entry in wholes}) == len(wholes)
+    assert len({(entry.sha256, entry.reference) for entry in wholes}) == len(wholes)
 
 
 def test_a_misspelt_name() -> None:
@@ -74,6 +74,9 @@ def test_a_missing_dataset() -> None:
         "FOLDER`, or name the folder in ADEQUA_DATA."
     )
     assert "gets it" not in error(load_dataset, "wmt20-da")
+    assert error(download.fetch, "indicmt-mqm").startswith(
+        "There is no official archive of indicmt-mqm that adequa could read. With a folder that "
+    )
 
 
 def test_a_mirror_is_read_in_place(wmt17: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +187,13 @@ def test_show_and_fetch(wmt17: Dataset) -> None:
 
 
 @needs_judgements
-@pytest.mark.parametrize("name", ["wmt13-da", "wmt17-da", "sick", "stsb", "wmt17-systems"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("wmt13-da", "wmt17-da", "sick", "stsb", "wmt17-systems", "wmt20-enx-da", "wmt21-enx-mqm"),
+        *("indicmt-mqm", "mlqe-pe-qe", "qe22-da-extra", "qe23-indic-da"),
+    ],
+)
 def test_real_datasets_are_what_the_registry_says(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

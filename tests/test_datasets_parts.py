@@ -29,6 +29,8 @@ RATED: list[dict[str, object]] = [
     )
     for system in ("A", "ref-B")
 ]
+# sha256("Source 21.") and sha256("Source 32.") are multiples of 10.
+SOURCES = ["Hello.", "Source 21.", "Source 32.", "Yes."]
 EDITED: list[dict[str, object]] = [
     {"lp": "et-en", "mt": "I can't.", "ref": None, "post_edit": "I can 't .", "n": 3},
     {"lp": "en-de", "mt": "Nein.", "ref": None, "post_edit": "Nein .", "n": 3},
@@ -84,6 +86,21 @@ def test_a_part_has_the_rows_of_a_year_and_of_a_fifth_of_the_references(
     assert part.file_rows.row_count == len(rows)
 
 
+@pytest.mark.parametrize(("name", "rows"), [("dev", [1, 2]), ("train", [0, 3])])
+def test_a_part_has_a_tenth_of_the_sources(
+    name: str, rows: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rated = [{"lp": "en-de", "mt": "h", "src": src, "ref": "Hello."} for src in SOURCES]
+    known_rows(monkeypatch, "wmt20-enx-da", rated)
+    monkeypatch.setenv("ADEQUA_DATA", "mirror")
+    assert ratings(f"wmt20-enx-da-{name}").scores.tolist() == rows
+    shown = CliRunner().invoke(app, ["show", f"wmt20-enx-da-{name}"]).stdout
+    facts = dict(line.split(maxsplit=1) for line in shown.splitlines()[2:])
+    chosen = "only" if name == "dev" else "without"
+    assert facts["sources"] == f"{chosen} those whose sha256 is a multiple of 10"
+    assert (facts["origin"], facts["licence"]) == ("not stated", "not stated")
+
+
 def test_a_part_is_fetched_with_the_whole(mqm: Dataset) -> None:
     assert error(load_dataset, "wmt21-mqm-dev").startswith(
         "wmt20-21-mqm is not on this machine. With a folder that holds wmt20-21-mqm.jsonl.gz, run "
@@ -105,8 +122,8 @@ def test_a_part_is_listed_and_shown(mqm: Dataset) -> None:
     assert "year        2021" in shown
     assert "references  only those whose sha256 is a multiple of 5" in shown
     described = json.loads(run.invoke(app, ["show", "wmt21-mqm-dev", "--format", "json"]).stdout)
-    assert [described[key] for key in ("part_of", "year", "fifth", "reference")] == [
-        "wmt20-21-mqm", "2021", "only", None,
+    assert [described[key] for key in ("part_of", "year", "split", "reference")] == [
+        "wmt20-21-mqm", "2021", {"text": "reference", "modulus": 5, "rows": "development"}, None,
     ]  # fmt: skip
     assert "reference  post-edit, near to the output" in run.invoke(app, ["show", "mlqe-pe"]).stdout
 
@@ -126,6 +143,18 @@ def test_a_part_inherits_what_is_not_said_of_it() -> None:
         assert (entry.pairs, entry.raters, entry.sha256, entry.licence) == (
             whole.pairs, whole.raters, whole.sha256, whole.licence,
         )  # fmt: skip
+
+
+def test_post_edits_are_left_out_where_sources_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    known_rows(monkeypatch, "mlqe-pe-qe", [{**row, "src": "s"} for row in EDITED])
+    monkeypatch.setenv("ADEQUA_DATA", "mirror")
+    loaded = ratings("mlqe-pe-qe")
+    assert loaded.ids == {"lp": ("et-en", "en-de", "km-en", "ne-en", "si-en")}
+    assert loaded.segments is not None
+    assert not loaded.segments.has_references
+    assert loaded.segments.sources == ("s",) * 5
+    shown = CliRunner().invoke(app, ["show", "mlqe-pe-qe"]).stdout
+    assert "reference  none; sources alone" in shown
 
 
 def test_post_edits_are_references_of_pairs_into_english(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -547,6 +547,7 @@ def test_the_page_explains_problems(chromium: Browser, live: Live) -> None:
             ({}, "There is nothing to compare yet: drop files, or paste texts."),
             ({"ref.txt": "one"}, "There is no translation: drop its file, or paste it."),
             ({"new.txt": "one"}, "There is no reference: drop its file, or paste it."),
+            ({"new.txt": "one", "src.txt": "eins"}, "chrf needs a reference: drop its file, or"),
             ({"new.txt": "one", "ref.txt": "one\ntwo"}, "but new.txt has 1 line, ref.txt has 2"),
             ({"a.tsv": "mt\tref\na\tb", "ref.txt": "a"}, "a.tsv is a table with everything"),
             ({"new.txt": "x" * 1_001, "ref.txt": "one"}, "has 1,001 characters"),

@@ -43,7 +43,7 @@ from adequa.scoring.confidence import (
     TextFeatures,
     packed_metric,
 )
-from adequa.segments import FloatArray, IntArray
+from adequa.segments import FloatArray, IntArray, Segments
 from adequa.tables import MISSING, Cell, Column, Result, Table, plain
 
 FOLDS: Final = 10
@@ -114,18 +114,25 @@ def rated_scores(
         ratings = without_repeats(ratings)
     if ratings.segments is None:
         raise AdequaError(f"{ratings.name or 'The file'} has no texts to score.")
+    metric.check_reads(ratings.segments)
     if not as_they_are:
         check_standardised(ratings)
     statistics = batched_statistics(metric, ratings.segments, progress.texts_scored)
-    references = ratings.segments.references
     return RatedScores(
         scores=metric.segment_scores(statistics),
         texts=TextFeatures.of(ratings.segments, packed.references),
         ratings=ratings.scores if as_they_are else on_scale(ratings.scores, packed.score_map),
         pairs=column_names(ratings.ids, len(ratings)),
-        groups=tuple(texts[0].strip() for texts in references),
+        groups=_text_groups(ratings.segments),
         data=ratings.name,
     )
+
+
+def _text_groups(segments: Segments) -> tuple[str, ...]:
+    """The reference of each row, or its source where there are none: what its outputs share."""
+    if segments.has_references:
+        return tuple(texts[0].strip() for texts in segments.references)
+    return tuple(map(str.strip, segments.sources or ()))
 
 
 def on_scale(ratings: FloatArray, score_map: ScoreMap) -> FloatArray:

@@ -112,6 +112,11 @@ def good_texts(judgements: Judgements) -> Segments:
         raise AdequaError(
             "These judgements have no texts that could be damaged; add the columns mt and ref."
         )
+    if not texts.has_references:
+        raise AdequaError(
+            "Damage is measured against references, and these judgements have sources alone; add "
+            "the column ref."
+        )
     good = np.full(len(texts), True)
     if isinstance(judgements, Ratings):
         good = judgements.scores >= np.median(judgements.scores)

@@ -193,6 +193,11 @@ def _rated_texts(
             "An analysis looks at hypotheses and references, and these ratings have no texts; add "
             "the columns mt and ref."
         )
+    if not chosen.segments.has_references:
+        raise AdequaError(
+            "An analysis looks at hypotheses and references, and these ratings have sources alone; "
+            "evaluate takes those, with metrics that read sources."
+        )
     once = without_repeats(chosen)  # every output counts once
     if once.segments is None or not len(once):
         raise AdequaError("There are no ratings to analyse; choose language pairs that have some.")

@@ -40,6 +40,7 @@ from adequa.agreement.sources import (
     Specifications,
     Texts,
     both_sides,
+    check_texts,
     scoring_notes,
     sources,
     text_statistics,
@@ -192,6 +193,7 @@ def _scored(
     scorers: Sequence[Source], texts: Texts, corpora: Sequence[str], progress: Progress
 ) -> FloatArray:
     """Segment scores of every metric, (K, n), higher is better."""
+    check_texts(scorers, texts)
     statistics = (text_statistics(source, texts, corpora, progress) for source in scorers)
     return np.stack(list(map(Source.segment_scores, scorers, statistics)))
 

@@ -30,6 +30,8 @@ _OF_DATASET = {
     "wmt12-rr": "tau-wmt12",
     "wmt13-rr": "tau-wmt13",
     **dict.fromkeys(("wmt20-21-mqm", "wmt20-mqm", "wmt21-mqm-dev", "wmt21-mqm-train"), "acc-eq"),
+    **dict.fromkeys(("wmt21-enx-mqm", "wmt21-enx-mqm-dev", "wmt21-enx-mqm-train"), "acc-eq"),
+    "indicmt-mqm": "acc-eq",
 }
 # A preference lies between two systems: there is no averaging by system. The first is the default.
 _AVERAGES: dict[str, tuple[Average, ...]] = {

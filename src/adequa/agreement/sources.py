@@ -117,10 +117,13 @@ class Texts:
 
     @property
     def pairs(self) -> list[tuple[str, tuple[str, ...]]] | None:
-        """Every hypothesis with its references."""
+        """Every hypothesis with its references, or with its source where there are none."""
         if self.segments is None:
             return None
-        return list(zip(self.segments.hypotheses, self.segments.references, strict=True))
+        others: Iterable[tuple[str, ...]] = self.segments.references
+        if not self.segments.has_references:
+            others = zip(self.segments.sources or ())
+        return list(zip(self.segments.hypotheses, others, strict=True))
 
 
 def both_sides(preferences: Preferences) -> Texts:
@@ -242,6 +245,13 @@ def scoring_notes(scorers: Sequence[Source]) -> Iterator[str]:
     yield from dict.fromkeys(remarks)
 
 
+def check_texts(scorers: Iterable[Source], texts: Texts) -> None:
+    """Raise, before anything is scored, where a metric lacks texts that it reads."""
+    for source in scorers:
+        if source.metric is not None and texts.segments is not None and len(texts):
+            source.metric.check_reads(texts.segments)
+
+
 def text_statistics(
     source: Source,
     texts: Texts,
@@ -294,7 +304,7 @@ def _with_columns(metric: Metric, segments: Segments, ids: Ids, rows: IntArray) 
 
 
 def _distinct(segments: Segments, columns: Sequence[str] = ()) -> tuple[np.ndarray, np.ndarray]:
-    """The first row of each distinct text with its references, and the text of each row."""
+    """The first row of each distinct text with its references and source, and that of each row."""
     codes: dict[object, int] = {}
     source_texts = segments.sources or ("",) * len(segments)
     cells = [segments.ids[name] for name in columns if name in segments.ids]

@@ -33,6 +33,7 @@ from adequa.agreement.sources import (
     Source,
     Texts,
     both_sides,
+    check_texts,
     scores_by_ids,
     text_statistics,
 )
@@ -163,6 +164,7 @@ def ranked_systems(
 ) -> list[RankedSystems]:
     """The systems of each language pair, with every metric's scores."""
     outputs = _outputs(judgements, protocol)
+    check_texts(sources, outputs.texts)
     scored: list[_SourceScores] = [
         _system_file(source.path, source.file, outputs)
         if source.file is not None and source.is_of_systems

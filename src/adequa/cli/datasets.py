@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -102,7 +102,7 @@ class DatasetList(Result):
     def tables(self) -> tuple[Table, ...]:
         table = self.long_table()
         rows = [
-            (name, kind, rows, pairs or None, origin, folder or "–")
+            (name, kind, rows, pairs or None, origin or "–", folder or "–")
             for name, kind, rows, pairs, origin, folder in table.rows
         ]
         notes = (
@@ -134,8 +134,8 @@ class DatasetDescription(Result):
             *_choice_facts(entry),
             ("rows", f"{entry.rows:,}"),
             ("pairs", " ".join(entry.pairs) or "–"),
-            ("origin", entry.origin),
-            ("licence", entry.licence or "not known; see the origin"),
+            ("origin", entry.origin or "not stated"),
+            ("licence", entry.licence or _unknown_licence(entry)),
             *(("archive", address) for address in entry.archives or ("none to read",)),
             ("file", entry.mirror_file),
             ("sha256", entry.sha256),
@@ -157,11 +157,11 @@ class DatasetDescription(Result):
             "kind": entry.kind,
             "part_of": entry.part_of or None,
             "year": entry.year or None,
-            "fifth": entry.fifth or None,
+            "split": None if entry.split is None else asdict(entry.split),
             "reference": entry.reference or None,
             "rows": entry.rows,
             "pairs": list(entry.pairs),
-            "origin": entry.origin,
+            "origin": entry.origin or None,
             "licence": entry.licence or None,
             "archives": list(entry.archives),
             "file": entry.mirror_file,
@@ -171,10 +171,12 @@ class DatasetDescription(Result):
         }
 
 
-_FIFTHS = {
-    "only": "only those whose sha256 is a multiple of 5",
-    "without": "without those whose sha256 is a multiple of 5",
-}
+_SPLITS = {"development": "only", "training": "without"}
+_REFERENCES = {"post-edit": "post-edit, near to the output", "none": "none; sources alone"}
+
+
+def _unknown_licence(entry: Dataset) -> str:
+    return "not known; see the origin" if entry.origin else "not stated"
 
 
 def _choice_facts(entry: Dataset) -> Iterator[tuple[str, str]]:
@@ -183,10 +185,11 @@ def _choice_facts(entry: Dataset) -> Iterator[tuple[str, str]]:
         yield "part of", entry.part_of
     if entry.year:
         yield "year", entry.year
-    if entry.fifth:
-        yield "references", _FIFTHS[entry.fifth]
+    if entry.split is not None:
+        chosen = f"{_SPLITS[entry.split.rows]} those whose sha256 is a multiple of"
+        yield f"{entry.split.text}s", f"{chosen} {entry.split.modulus}"
     if entry.reference:
-        yield "reference", f"{entry.reference}, near to the output"
+        yield "reference", _REFERENCES[entry.reference]
 
 
 def _folder(name: str) -> str | None:

@@ -83,8 +83,8 @@ def fetch(name: str, mirror: Path | None = None, advance: Advance | None = None)
         return files.folder
     if not entry.archives:
         raise AdequaError(
-            f"There is no official archive of {entry.name} that adequa could read; {entry.origin} "
-            f"describes it. {_from_mirror(entry)}"
+            f"There is no official archive of {entry.name} that adequa could read"
+            f"{f'; {entry.origin} describes it' if entry.origin else ''}. {_from_mirror(entry)}"
         )
 
     folder = _dataset_folder(entry)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -96,31 +95,21 @@ def _post_edited(entry: Dataset, path: Path, advance: Advance | None) -> Judgeme
     return judgements_of(str(path), post_edits_as_references(columns, entry.pairs))
 
 
-_FIFTH = 5
-
-
-def is_development(reference: str) -> bool:
-    """Whether a reference is in the fifth that the parts for development have.
-
-    It depends on the text alone, so that a reference is in that fifth of every dataset or of none.
-
-    >>> is_development("Good morning."), is_development("Yes.")
-    (False, False)
-    """
-    digest = hashlib.sha256(reference.encode("utf-8", "surrogatepass")).hexdigest()
-    return int(digest, 16) % _FIFTH == 0
-
-
 def _part(entry: Dataset, whole: Judgements) -> Ratings:
     """The rows of a part; they count as rows of a file of their own."""
     if not isinstance(whole, Ratings) or whole.segments is None:
         raise AdequaError(f"{entry.part_of}, of which {entry.name} is a part, holds no ratings.")
-    years = whole.ids.get("year", ("",) * len(whole))
-    fifths = {"": (False, True), "only": (True,), "without": (False,)}[entry.fifth]
+    blank = ("",) * len(whole)
+    columns = (
+        whole.ids.get("year", blank),
+        whole.segments.references,
+        whole.segments.sources or blank,
+    )
     rows = [
         row
-        for row, (year, references) in enumerate(zip(years, whole.segments.references, strict=True))
-        if entry.year in {"", year} and any(map(is_development, references)) in fifths
+        for row, (year, references, source) in enumerate(zip(*columns, strict=True))
+        if entry.year in {"", year}
+        and (entry.split is None or entry.split.contains(references, source))
     ]
     return replace(whole.select(rows), file_rows=all_rows(len(rows)))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -11,7 +12,32 @@ from adequa.errors import AdequaError, nearest
 from adequa.io.text import read_toml
 
 DatasetKind: TypeAlias = Literal["ratings", "preferences", "similarity", "systems"]
-Fifth: TypeAlias = Literal["", "only", "without"]
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The rows of a part, chosen by a hash of their reference or source.
+
+    A text is for development if its hash is a multiple of the modulus. This depends on the text
+    alone: splits of one modulus agree on it in every dataset.
+
+    >>> Split("reference", 5, "development").is_development("Hello.")
+    True
+    """
+
+    text: Literal["reference", "source"]
+    modulus: int
+    rows: Literal["development", "training"]
+
+    def is_development(self, text: str) -> bool:
+        """Whether the sha256 of a text, as a number, is a multiple of the modulus."""
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        return int(digest, 16) % self.modulus == 0
+
+    def contains(self, references: Iterable[str], source: str) -> bool:
+        """Whether a row with these texts is in the part."""
+        texts = references if self.text == "reference" else [source]
+        return any(map(self.is_development, texts)) == (self.rows == "development")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,18 +49,19 @@ class Dataset:
     summary: str
     rows: int  # judgements; rated systems where whole systems are rated
     pairs: tuple[str, ...]
-    origin: str  # the page that describes it
     mirror_file: str
     sha256: str
+    origin: str = ""  # the page that describes it, where one is stated
     archives: tuple[str, ...] = ()  # official addresses; empty where there is none to read from
     licence: str = ""  # where one is stated, which is rare
     # Who gave a rating: "panel" for the mean of about 15 raters, "one" for one rater or a few.
     raters: Literal["", "panel", "one"] = ""
-    # "post-edit" where the corrected output serves as the reference, which is then near to it.
-    reference: Literal["", "post-edit"] = ""
+    # "post-edit" where the corrected output serves as the reference, which is then near to it;
+    # "none" where there are sources alone.
+    reference: Literal["", "post-edit", "none"] = ""
     part_of: str = ""  # the dataset whose files hold it, where it is a part of one
     year: str = ""  # of a part: only the rows of this year
-    fifth: Fifth = ""  # of a part: only the fifth of references for development, or the others
+    split: Split | None = None  # of a part: only its rows for development, or only the others
 
 
 def _registered() -> dict[str, Dataset]:
@@ -47,6 +74,8 @@ def _registered() -> dict[str, Dataset]:
         fields: dict[str, Any] = {
             key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()
         }
+        if "split" in fields:
+            fields["split"] = Split(**fields["split"])
         whole = datasets.get(fields.get("part_of", ""))
         datasets[name] = replace(whole, name=name, **fields) if whole else Dataset(name, **fields)
     return datasets

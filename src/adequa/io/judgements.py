@@ -1,8 +1,9 @@
 """Files of human judgements: ratings or preferences from a table, recognised by its columns.
 
-Texts are optional as a whole. `n` is the number of judgements that a rating is the mean of. Every
-other column that is neither a text nor the score identifies rows and is read into `ids` as text. A
-row that cannot be used is counted by its reason in `file_rows`.
+Texts are optional as a whole, and so are references where all rows have sources. `n` is the number
+of judgements that a rating is the mean of. Every other column that is neither a text nor the score
+identifies rows and is read into `ids` as text. A row that cannot be used is counted by its reason
+in `file_rows`.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ _CHUNK = 4096  # rows parsed at a time; what repeats among them is stored once
 _SIDES = ("better", "worse")
 _SYSTEMS = ("better_system", "worse_system")
 _RATED = ("mt", "ref")
+_TEXTS = ("src", "post_edit")  # further texts, which are no ids
 _SIMILAR = ("a", "b")  # two sentences, the second of which serves as the reference
 _NORMALISED: Mapping[str, Callable[[str], str]] = {
     "lp": language_pair,
@@ -54,6 +56,7 @@ def read_judgements(
 
     Ratings have `score` and optionally `mt`, `ref` (or `a`, `b`), `src` and `n`; preferences have
     `better`, `worse`, `ref` and optionally `src`, or only `better_system` and `worse_system`.
+    Sources serve where no row has a reference.
     """
     suffix = format_suffix(path)
     if suffix == ".csv" and _holds_rankings(path):
@@ -122,8 +125,8 @@ def _compares(columns: Columns) -> bool:
 def _with_usual_texts(name: str, columns: Columns) -> Columns:
     """Columns with texts under `mt`, `ref` and `src`, where there are texts and not only ids."""
     renamed = with_usual_names(columns, name)
-    has_texts = "ref" in renamed and ("mt" in renamed or any(side in renamed for side in _SIDES))
-    return renamed if has_texts else columns
+    has_side = "mt" in renamed or any(side in renamed for side in _SIDES)
+    return renamed if has_side and ("ref" in renamed or "src" in renamed) else columns
 
 
 def _ratings(name: str, columns: Columns) -> Ratings:
@@ -137,13 +140,13 @@ def _ratings(name: str, columns: Columns) -> Ratings:
     texts = _rated_texts(name, columns)
     references: Sequence[ReferenceTexts] = ()
     if texts is not None:
-        references = _references(columns[texts[1]])
+        references = _references(columns, texts[1])
         problems |= _text_problems(columns, {"hypothesis": texts[0]}, references)
     usable = usable_rows(name, problems, len(scores))
     rows = usable.rows.tolist()
     return Ratings(
         scores=np.array([scores[row] for row in rows], dtype=np.float64),
-        ids=_ids(columns, {"score", "src", _COUNT, *(texts or ())}, rows),
+        ids=_ids(columns, {"score", _COUNT, *_TEXTS, *(texts or ())}, rows),
         segments=None if texts is None else _segments(columns, texts[0], references, rows),
         file_rows=usable,
         judgement_counts=counts[usable.rows] if counts.any() else None,
@@ -178,7 +181,7 @@ def _count(value: object) -> int | None:
 def _rated_texts(name: str, columns: Columns) -> tuple[str, str] | None:
     """The columns of hypothesis and reference, where there are texts."""
     if any(text in columns for text in _RATED):
-        _require(name, columns, _RATED)
+        _require_texts(name, columns, _RATED[:1])
         return _RATED
     return _SIMILAR if all(text in columns for text in _SIMILAR) else None
 
@@ -190,8 +193,8 @@ def _preferences(name: str, columns: Columns) -> Preferences:
         usable = usable_rows(name, problems, len(columns[_SYSTEMS[0]]))
         rows = usable.rows.tolist()
         return Preferences(_ids(columns, {"src", "ref"}, rows), file_rows=usable)
-    _require(name, columns, (*_SIDES, "ref"))
-    references = _references(columns["ref"])
+    _require_texts(name, columns, _SIDES)
+    references = _references(columns, "ref")
     sides = {f"{side} hypothesis": side for side in _SIDES}
     usable = usable_rows(name, _text_problems(columns, sides, references), len(references))
     rows = usable.rows.tolist()
@@ -204,13 +207,21 @@ def _preferences(name: str, columns: Columns) -> Preferences:
     )
 
 
-def _require(name: str, columns: Columns, needed: Sequence[str]) -> None:
+def _require_texts(name: str, columns: Columns, hypotheses: Sequence[str]) -> None:
+    """Raise unless there are hypotheses with references, or with sources."""
+    if "src" in columns and "ref" not in columns:
+        _require(name, columns, (*hypotheses, "src"))
+    else:
+        _require(name, columns, (*hypotheses, "ref"), ', or "src" in place of "ref"')
+
+
+def _require(name: str, columns: Columns, needed: Sequence[str], alternative: str = "") -> None:
     lacking = [column for column in needed if column not in columns]
     if lacking:
         present = [column for column in needed if column in columns]
         raise AdequaError(
             f"{name} has {_quoted(present)}, but no {_quoted(lacking)}; judgements need "
-            f"{_quoted(needed)} together. It has: {listed(columns)}."
+            f"{_quoted(needed)} together{alternative}. It has: {listed(columns)}."
         )
 
 
@@ -240,12 +251,18 @@ def _text_problems(
         f"no {part} text": [not isinstance(value, str) for value in columns[name]]
         for part, name in hypotheses.items()
     }
-    problems["no reference text"] = [not cell for cell in references]
+    if "src" not in columns:
+        problems["no reference text"] = [not cell for cell in references]
+    elif any(references):
+        problems["no reference text, which other rows have"] = [not cell for cell in references]
+    else:
+        problems["no source text"] = _absent(columns["src"])
     return problems
 
 
-def _references(values: Sequence[object]) -> list[ReferenceTexts]:
+def _references(columns: Columns, name: str) -> list[ReferenceTexts]:
     """The references of every row; none where one of them is missing or blank."""
+    values = columns.get(name, [None] * len(next(iter(columns.values()))))
     interned: dict[str, ReferenceTexts] = {}
 
     def listed(value: object) -> ReferenceTexts:

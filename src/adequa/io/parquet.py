@@ -160,13 +160,13 @@ class ParquetShard:
         """Names and types of all columns."""
         return self._file.schema_arrow
 
-    def check_text(self, mt: str, refs: tuple[str, ...]) -> None:
+    def check_text(self, texts: tuple[str, ...], refs: tuple[str, ...]) -> None:
         """Raise where a column holds something else than text or, of references, lists of texts."""
         from pyarrow import types  # noqa: PLC0415  # installed, as the file is open
 
-        for column in (mt, *refs):
+        for column in (*texts, *refs):
             kind = self.schema.field(column).type
-            inner = kind.value_type if column != mt and _is_list(kind) else kind
+            inner = kind.value_type if column in refs and _is_list(kind) else kind
             inner = inner.value_type if types.is_dictionary(inner) else inner
             if not (_is_text(inner) or types.is_null(inner)):
                 raise AdequaError(

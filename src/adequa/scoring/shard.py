@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias, TypeVar, cast
 import numpy as np
 
 from adequa.errors import AdequaError, UnwritableError
-from adequa.io.columns import Chunk, Layout, chunk_segments, table_layout
+from adequa.io.columns import Chunk, Layout, OpenTable, chunk_segments, listed, table_layout
 from adequa.io.parquet import ParquetShard
 from adequa.io.shards import NewColumns, Shard, Unit, open_shard
 from adequa.io.storage import Content, DigestWriter, reading, storage_of
 from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage
-from adequa.metrics.base import Metric, Remark, remarks_since
+from adequa.metrics.base import Metric, Part, Remark, remarks_since
 from adequa.metrics.language import is_of_language
 from adequa.scoring.manifest import (
     CorpusJob,
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from adequa.io.shards import OpenShard, ShardWriter
 
 _BATCH = 1024  # rows: with slow metrics, a whole unit would take minutes between reports
+_FIELDS: Mapping[Part, str] = {"reference": "ref", "source": "src"}
 _numbers = count(1)  # in the plain sentences, so that no cached score answers for the metric
 
 T = TypeVar("T")
@@ -53,6 +54,7 @@ def check_metric(column: str, metric: Metric) -> None:
     plain = Segments(
         (f"A cat sat there {number} times.",),
         ((f"The cat sat there {number} times.",),),
+        sources=(f"The cat sat there {number} times.",),
         ids=dict.fromkeys(metric.columns, ("0.5",)),
     )
     try:
@@ -246,13 +248,14 @@ def checked_layout(rows: OpenShard, job: CorpusJob, metrics: Mapping[str, Metric
     ids = tuple(dict.fromkeys(name for metric in metrics.values() for name in metric.columns))
     names = rows.table.column_names
     if not names:  # a file of JSON without rows, or with empty ones at first
-        (mt,) = job.columns.get("mt", ("mt",))
-        return Layout(
-            mt, job.columns.get("ref", ("ref",)), None, None, {name: name for name in ids}
-        )
+        (mt,), (src,) = (job.columns.get(field, (field,)) for field in ("mt", "src"))
+        refs = job.columns.get("ref", ("ref",))
+        layout = Layout(mt, refs, src, None, {name: name for name in ids})
+        return _that_are_read(layout, metrics)
     pairs = ("lp",) if "lp" in job.columns or "lp" in names else ()
     layout = table_layout(rows.table, job.columns, tuple(dict.fromkeys((*ids, *pairs))))
-    layout = replace(layout, src=None, system=None)  # no metric reads them
+    _check_reads(rows.table, layout, metrics)
+    layout = replace(_that_are_read(layout, metrics), system=None)
     for name in (*metrics, job.reason):
         if name in names:
             raise AdequaError(
@@ -260,14 +263,38 @@ def checked_layout(rows: OpenShard, job: CorpusJob, metrics: Mapping[str, Metric
                 "with --prefix."
             )
     if isinstance(rows, ParquetShard):
-        rows.check_text(layout.mt, layout.refs)
+        sources = () if layout.src is None else (layout.src,)
+        rows.check_text((layout.mt, *sources), layout.refs)
     return layout
+
+
+def _that_are_read(layout: Layout, metrics: Mapping[str, Metric]) -> Layout:
+    """The layout without references or without sources, where no metric reads them."""
+    parts = {part for metric in metrics.values() for part in metric.reads}
+    return replace(
+        layout,
+        refs=layout.refs if "reference" in parts else (),
+        src=layout.src if "source" in parts else None,
+    )
+
+
+def _check_reads(table: OpenTable, layout: Layout, metrics: Mapping[str, Metric]) -> None:
+    """Raise where a table has no column of references or sources, and a metric needs them."""
+    for column, metric in metrics.items():
+        for part, field in _FIELDS.items():
+            present = layout.refs if part == "reference" else layout.src
+            if not present and metric.reads.get(part) == "required":
+                raise AdequaError(
+                    f'{table.name} has no column "{field}", which {column} needs. It has: '
+                    f"{listed(table.column_names)}. Say which one to read with --column "
+                    f"{field}=NAME, or name metrics that need no {part}."
+                )
 
 
 def first_texts(
     shard: Shard, columns: Mapping[str, tuple[str, ...]]
 ) -> tuple[list[str], list[str]]:
-    """The first references of a shard, and the language pairs of their rows."""
+    """The first references of a shard, or else hypotheses, and the language pairs of their rows."""
     with opened(shard) as rows:
         names = rows.table.column_names
         if not names:
@@ -278,10 +305,14 @@ def first_texts(
         if unit is None:
             return [], []
         count = range(min(_BATCH, unit.count))
-        cells = [unit.chunk.columns[layout.refs[0]][row] for row in count]
-        texts = [cell[0] if isinstance(cell, list) and cell else cell for cell in cells]
         named = [unit.chunk.columns[layout.ids[name]][row] for name in pairs for row in count]
-        return [each for each in texts if isinstance(each, str)], [str(each) for each in named]
+        for column in (*layout.refs[:1], layout.mt):
+            cells = [unit.chunk.columns[column][row] for row in count]
+            first = [cell[0] if isinstance(cell, list) and cell else cell for cell in cells]
+            texts = [each for each in first if isinstance(each, str)]
+            if any(map(str.strip, texts)):
+                break
+        return texts, [str(each) for each in named]
 
 
 def _other_languages(
@@ -322,6 +353,14 @@ class RowScorer:
         language: TargetLanguage = UNKNOWN_LANGUAGE,
     ) -> None:
         self._layout, self._metrics, self._max_characters = layout, metrics, max_characters
+        needs = {
+            part
+            for metric in metrics.values()
+            for part, need in metric.reads.items()
+            if need == "required"
+        }
+        self._needs_references = "reference" in needs
+        self._needs_sources = "source" in needs
         self._language = language
         self.sums = {column: MetricSums() for column in metrics}
         self.empty = 0  # rows with a blank hypothesis that all metrics scored
@@ -345,24 +384,51 @@ class RowScorer:
         layout = self._layout
         reasons = _too_long(chunk, count, layout, self._max_characters)
         reasons = _other_languages(chunk, count, layout, self._language) | reasons
+        if self._needs_sources:
+            reasons = _without_source(chunk, count, layout) | reasons
         fit = [row for row in range(count) if row not in reasons]
+        scores = {column: np.full(count, np.nan) for column in self._metrics}
+        for of_rows, rows in self._layouts(chunk, fit):
+            self._score_rows(chunk, of_rows, rows, scores, reasons)
+        return NewColumns(scores, [reasons.get(row) for row in range(count)])
+
+    def _layouts(self, chunk: Chunk, rows: Sequence[int]) -> Iterator[tuple[Layout, list[int]]]:
+        """Rows with the layout to read them by: without references, those that need and have none.
+
+        Metrics for which references are optional score such rows by their sources.
+        """
+        layout, without = self._layout, set[int]()
+        if layout.refs and layout.src is not None and not self._needs_references:
+            cells = [chunk.columns[name] for name in layout.refs]
+            without = {row for row in rows if all(_is_blank(column[row]) for column in cells)}
+        yield layout, [row for row in rows if row not in without]
+        yield replace(layout, refs=()), [row for row in rows if row in without]
+
+    def _score_rows(
+        self,
+        chunk: Chunk,
+        layout: Layout,
+        fit: Sequence[int],
+        scores: Mapping[str, FloatArray],
+        reasons: dict[int, str],
+    ) -> None:
+        """Fill in the scores of some rows of a batch, or the reasons why they have none."""
         parts, refused = attempt_in_halves(
             fit, lambda rows: chunk_segments(_selected(chunk, rows), layout, "")
         )
         reasons |= {row: str(error) for row, error in refused.items()}
         rows = [row for part, _ in parts for row in part]
-        scores = {column: np.full(count, np.nan) for column in self._metrics}
-        if rows:
-            segments = concatenate([part for _, part in parts])
-            for column, metric in self._metrics.items():
-                scores[column][rows], failed = _score(column, metric, segments, self.sums[column])
-                for index, error in failed.items():
-                    row = rows[index]
-                    reason = f"{chunk.place(row)}: {column} cannot score it: {one_line(error)}"
-                    reasons.setdefault(row, reason)
-            blank = (not hypothesis.strip() for hypothesis in segments.hypotheses)
-            self.empty += sum(row not in reasons for row in compress(rows, blank))
-        return NewColumns(scores, [reasons.get(row) for row in range(count)])
+        if not rows:
+            return
+        segments = concatenate([part for _, part in parts])
+        for column, metric in self._metrics.items():
+            scores[column][rows], failed = _score(column, metric, segments, self.sums[column])
+            for index, error in failed.items():
+                row = rows[index]
+                reason = f"{chunk.place(row)}: {column} cannot score it: {one_line(error)}"
+                reasons.setdefault(row, reason)
+        blank = (not hypothesis.strip() for hypothesis in segments.hypotheses)
+        self.empty += sum(row not in reasons for row in compress(rows, blank))
 
 
 class _ScoredRows(NamedTuple):
@@ -444,10 +510,29 @@ def _selected(chunk: Chunk, rows: Sequence[int]) -> Chunk:
     )
 
 
+def _is_blank(cell: object) -> bool:
+    """Whether a cell holds no text: null, blank, or a list of such."""
+    if isinstance(cell, list):
+        return all(map(_is_blank, cell))
+    return cell is None or (isinstance(cell, str) and not cell.strip())
+
+
+def _without_source(chunk: Chunk, count: int, layout: Layout) -> dict[int, str]:
+    """A reason for each row without a source, where a metric needs one."""
+    if layout.src is None:
+        return {}
+    return {
+        row: f'{chunk.place(row)}: "{layout.src}" is empty, and a metric needs the source.'
+        for row, value in enumerate(chunk.columns[layout.src][:count])
+        if _is_blank(value)
+    }
+
+
 def _too_long(chunk: Chunk, count: int, layout: Layout, limit: int) -> dict[int, str]:
     """A reason for each row with a text beyond the limit."""
     reasons: dict[int, str] = {}
-    for name in (layout.mt, *layout.refs):
+    sources = () if layout.src is None else (layout.src,)
+    for name in (layout.mt, *layout.refs, *sources):
         values = chunk.columns[name]
         for row in range(count):
             value = values[row]

@@ -30,7 +30,7 @@ from adequa.comparison.compare import Outputs
 from adequa.comparison.ranking import default_ranker
 from adequa.errors import AdequaError
 from adequa.io.read import READERS
-from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage, language_names, parse_language
+from adequa.languages import UNKNOWN_LANGUAGE, language_names, parse_language
 from adequa.scoring.results import ScoringResult
 from adequa.service import schemas
 from adequa.service.catalogue import NO_SCORING_METRIC, Catalogue
@@ -81,6 +81,7 @@ from adequa.service.schemas import (
 )
 from adequa.service.scoring import (
     RequestedTexts,
+    check_reads,
     off_loop,
     request_texts,
     score_lines,
@@ -201,12 +202,15 @@ class Service:
         """The texts of a request, and the queues of its metrics for their language."""
         queues = await self.queues(http, metrics)
         texts = await request_texts(request, self.limits)
+        check_reads(texts.systems, (queue.metric for queue in queues.values()))
         resources = http.scope[RESOURCES]
         return texts, await self.catalogue.queues_for_language(queues, texts.target.code, resources)
 
-    async def default_queue(self, http: Request, target: TargetLanguage) -> dict[str, MetricQueue]:
+    async def default_queue(self, http: Request, texts: RequestedTexts) -> dict[str, MetricQueue]:
         """The queue of the metric of requests for one metric that name none."""
-        queues = await self.queues(http, [self.catalogue.default_for(target)])
+        queues = await self.queues(http, [self.catalogue.default_for(texts.target)])
+        check_reads(texts.systems, (queue.metric for queue in queues.values()))
+        target = texts.target
         resources = http.scope[RESOURCES]
         return await self.catalogue.queues_for_language(queues, target.code, resources)
 
@@ -350,7 +354,7 @@ def _add_score(app: FastAPI, service: Service) -> None:
 
     @app.post(
         "/v1/score",
-        summary="Score translations against references",
+        summary="Score translations against references, or by their sources",
         responses={
             **schemas.json_responses(
                 schemas.ScoresResponse,
@@ -438,7 +442,7 @@ def _add_explain(app: FastAPI, service: Service) -> None:
         request = await service.parse(ExplainRequest, http)
         texts, queues = await service.texts(http, request, _named(request.metric))
         if not queues:
-            queues = await service.default_queue(http, texts.target)
+            queues = await service.default_queue(http, texts)
         (queue,) = queues.values()
         task = await asyncio.to_thread(start, request, texts, queue)
         return await _task_response(http, task, may_stream=True)
@@ -459,6 +463,7 @@ def _add_rank(app: FastAPI, service: Service) -> None:
 
         def work(task: BackgroundTask[dict[str, Any]]) -> dict[str, Any]:
             scorer = service.catalogue.ranker.loaded() if queue is None else queue
+            check_reads(systems, [scorer.metric])
             return rank_systems(systems, scorer, request, task, target=target)
 
         return service.tasks.start(work, sum(sizes))

@@ -367,6 +367,7 @@ def _description(entry: CatalogueEntry, queue: MetricQueue) -> dict[str, Any]:
         "signature": str(metric.signature(1)),
         # What an operator added is there to be used.
         "everyday": entry.name in _EVERYDAY or entry.specification not in METRICS,
+        "reads": dict(metric.reads),
         "languages": None if metric.languages is None else sorted(metric.languages),
     }
 

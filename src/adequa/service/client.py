@@ -98,8 +98,8 @@ class Client:
     ) -> ServiceScores:
         """Score translations against references, with the arguments of `adequa.score`.
 
-        In place of hypotheses, rows can be given: dictionaries with `mt` and `ref`, and optionally
-        `src`, `system` and `doc`. The metrics may then follow as the second argument:
+        In place of hypotheses, rows can be given: dictionaries with `mt`, with `ref` or `src` or
+        both, and optionally `system` and `doc`. The metrics may then follow as the second argument:
         `score(rows, ["chrf"])`. Further options are those of a request, such as `segments=False`.
         """
         if metric is not None and metrics is not None:
@@ -118,21 +118,24 @@ class Client:
     def compare(
         self,
         systems: Mapping[str, Sequence[str]],
-        references: Sequence[str] | Sequence[Sequence[str]],
+        references: Sequence[str] | Sequence[Sequence[str]] | None,
         metrics: Sequence[str],
         **options: Any,
     ) -> dict[str, Any]:
-        """Compare systems; the first is the baseline."""
+        """Compare systems; the first is the baseline.
+
+        `references` may be None where there are `sources`, and the metrics need no reference.
+        """
         content = {"systems": systems, "references": references, "metrics": metrics, **options}
         return self._call("POST", "/v1/compare", content)
 
     def rank(
         self,
         systems: Mapping[str, Sequence[str]],
-        references: Sequence[str] | Sequence[Sequence[str]],
+        references: Sequence[str] | Sequence[Sequence[str]] | None = None,
         **options: Any,
     ) -> dict[str, Any]:
-        """Rank systems."""
+        """Rank systems; without references by `sources`, if the metric needs no reference."""
         content = {"systems": systems, "references": references, **options}
         return self._call("POST", "/v1/rank", content)
 
@@ -319,7 +322,9 @@ def _request_rows(
 
 def _rows(segments: Segments) -> list[dict[str, Any]]:
     """Segments as rows of a request."""
-    columns: dict[str, Sequence[Any]] = {"mt": segments.hypotheses, "ref": segments.references}
+    columns: dict[str, Sequence[Any]] = {"mt": segments.hypotheses}
+    if segments.has_references:
+        columns["ref"] = segments.references
     if segments.sources is not None:
         columns["src"] = segments.sources
     columns |= {name: segments.ids[name] for name in ("system", "doc") if name in segments.ids}

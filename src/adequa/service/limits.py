@@ -214,9 +214,11 @@ class Limits:
 
 
 def _lengths(segments: Segments) -> Iterator[int]:
-    """Characters of the hypothesis and the references of each segment."""
-    for hypothesis, references in zip(segments.hypotheses, segments.references, strict=True):
-        yield len(hypothesis) + sum(map(len, references))
+    """Characters of the hypothesis, the references and the source of each segment."""
+    sources = segments.sources or ("",) * len(segments)
+    rows = zip(segments.hypotheses, segments.references, sources, strict=True)
+    for hypothesis, references, source in rows:
+        yield len(hypothesis) + sum(map(len, references)) + len(source)
 
 
 class BodyReader:

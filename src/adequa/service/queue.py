@@ -81,10 +81,13 @@ class Submission:
         self.result.cancel()
 
     def characters(self, start: int, end: int) -> int:
-        """Characters of the hypotheses and references of some segments."""
+        """Characters of the hypotheses, references and sources of some segments."""
         hypotheses = map(len, self.segments.hypotheses[start:end])
-        return sum(hypotheses) + sum(
-            sum(map(len, references)) for references in self.segments.references[start:end]
+        sources = map(len, (self.segments.sources or ())[start:end])
+        return (
+            sum(hypotheses)
+            + sum(sources)
+            + sum(sum(map(len, references)) for references in self.segments.references[start:end])
         )
 
     def add(self, statistics: FloatArray) -> None:
@@ -95,8 +98,9 @@ class Submission:
                 self.result.set_result(np.concatenate(self.parts))
 
     def can_share_batch(self, other: Submission) -> bool:
-        """Whether both have sources or both have none, and neither needs a batch of its own."""
+        """Whether both have the same kinds of texts, and neither needs a batch of its own."""
         alike = (self.segments.sources is None) == (other.segments.sources is None)
+        alike &= self.segments.has_references == other.segments.has_references
         return alike and not self.needs_whole_corpus and not other.needs_whole_corpus
 
 
@@ -183,7 +187,8 @@ class MetricQueue:
 
     def warm_up(self) -> None:
         """Score a short text, so that the metric loads what it needs before the first request."""
-        self.submit(Segments(("a b",), (("a c",),)), admitted=True).result.result()
+        plain = Segments(("a b",), (("a c",),), sources=("a d",))
+        self.submit(plain, admitted=True).result.result()
 
     def check_capacity(self) -> None:
         """Raise if `submit` would, because too many segments wait."""

@@ -1,7 +1,8 @@
 """Files of a request, read by the readers of the command line.
 
 Files come with their content, and no path of a request is ever opened. `/v1/read` also takes files
-without references or without hypotheses, so that the page can show what was read of each.
+without hypotheses, or with neither references nor a source, so that the page can show what was read
+of each.
 """
 
 from __future__ import annotations
@@ -70,6 +71,8 @@ _FIELDS_OF_OPTIONS = (
         re.compile(r"Give it with -t as hypotheses or with -r as references"),
         'Its role is "hypotheses" or "references"',
     ),
+    (re.compile(r"-r, or a column ref"), '"references", or "ref" of rows'),
+    (re.compile(r"-s, or a column src"), '"sources", or "src" of rows'),
     (re.compile(r" with -l\b"), ' by "language"'),
     (re.compile(r"-l ([a-z]+(-[a-z]+)?)\b"), r'"\1"'),
 )
@@ -99,9 +102,12 @@ class ReadTexts:
 
     @property
     def test_set(self) -> str:
-        """The name of the test set: that of the first file of references, or of the table."""
-        named = (each.name for each in self.summaries if each.role in {"references", "table"})
-        return next(named, "")
+        """The name of the test set: the first file of references, or the table, or the source."""
+        for roles in ({"references", "table"}, {"source"}):
+            for summary in self.summaries:
+                if summary.role in roles:
+                    return summary.name
+        return ""
 
     def to_dict(self, *, texts: bool) -> dict[str, Any]:
         """Summaries of the files, and texts in the shape of a request, ready for JSON."""
@@ -134,7 +140,7 @@ class ReadTexts:
         documents = first.ids.get("doc")
         return {
             "systems": {name: list(part.hypotheses) for name, part in self.systems.items()},
-            "references": list(map(list, first.references)),
+            "references": list(map(list, first.references)) if first.has_references else [],
             "sources": None if first.sources is None else list(first.sources),
             "documents": None if documents is None else list(documents),
         }
@@ -143,27 +149,29 @@ class ReadTexts:
 def read_files(request: FilesRequest, limits: Limits, *, complete: bool = True) -> ReadTexts:
     """The texts of the files of a request; an error is one sentence that names the file.
 
-    With `complete`, files without hypotheses or without references are refused.
+    With `complete`, files without hypotheses are refused, and files without references or source.
     """
     try:
         files = _uploaded_files(request.uploads, limits)
     except AdequaError as error:
-        raise _refusal(error) from None
+        raise refusal(error) from None
     tables = [each for each in files if each.role == "table"]
     try:
         if tables:
             return _read_one_table(files, tables, request, limits)
-        has = {
-            role: any(each.role == role for each in files) for role in ("hypotheses", "references")
-        }
-        if all(has.values()):
+        roles = {each.role for each in files}
+        missing = [] if "hypotheses" in roles else ["hypotheses"]
+        if not roles & {"references", "source"}:
+            missing.append("references")
+        if not missing:
             return _read_together(files, request, limits)
         if complete:
-            missing = " and no ".join(role for role, there in has.items() if not there)
-            raise RequestError(422, f"The files hold no {missing}: {_names(files)}.")
+            raise RequestError(
+                422, f"The files hold no {' and no '.join(missing)}: {_names(files)}."
+            )
         return _read_apart(files, request, limits)
     except AdequaError as error:
-        raise _refusal(error, tables[0].file if tables else None) from None
+        raise refusal(error, tables[0].file if tables else None) from None
 
 
 # Files, before they are read
@@ -325,7 +333,7 @@ def _read_together(
 
 
 def _read_apart(files: Sequence[UploadedFile], request: FilesRequest, limits: Limits) -> ReadTexts:
-    """What each file holds by itself, where hypotheses or references are still missing."""
+    """What each file holds by itself, where hypotheses, or references and source, are missing."""
     summaries: list[InputSummary] = []
     hypotheses: dict[str, tuple[str, ...]] = {}
     references: list[tuple[tuple[str, ...], ...]] = []
@@ -382,7 +390,7 @@ def _within_limits(batches: Iterable[Segments], name: str, limits: Limits) -> It
         for field, texts in (
             ("hypothesis", batch.hypotheses),
             ("source", batch.sources or ()),
-            ("reference", [max(references, key=len) for references in batch.references]),
+            ("reference", [max(texts, key=len, default="") for texts in batch.references]),
         ):
             limits.check_texts(f"{name}: the {field} in row", texts, count + 1)
         for number, references in enumerate(batch.references, count + 1):
@@ -410,7 +418,7 @@ def _column_names(file: MemoryFile, quoting: Quoting) -> tuple[str, ...]:
 # Refusals
 
 
-def _refusal(error: AdequaError, table: MemoryFile | None = None) -> RequestError:
+def refusal(error: AdequaError, table: MemoryFile | None = None) -> RequestError:
     """The error of a reader as a request's: fields in place of options, and what can be decided."""
     sentence = str(error)
     question: dict[str, Any] | None = None

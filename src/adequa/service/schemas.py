@@ -129,7 +129,7 @@ class _Strict(BaseModel):
 
 
 class RequestRow(_Strict):
-    """One hypothesis with its references, as `adequa score -i` reads it from JSON."""
+    """One hypothesis with references, a source or both, as `adequa score -i` reads it from JSON."""
 
     mt: Annotated[
         str,
@@ -139,12 +139,13 @@ class RequestRow(_Strict):
         ),
     ]
     ref: Annotated[
-        _References,
+        _References | None,
         Field(
             validation_alias=AliasChoices(*COLUMN_NAMES["ref"]),
-            description="The reference, or a list of references; also accepted as `reference`.",
+            description="The reference, or a list of references; also accepted as `reference`. "
+            "All rows have it, or none has it and all have `src`.",
         ),
-    ]
+    ] = None
     src: Annotated[
         str | None,
         Field(
@@ -261,8 +262,8 @@ class TextsRequest(FilesRequest):
     rows: Annotated[
         Annotated[list[RequestRow], Field(max_length=MOST_ROWS, fail_fast=True)] | None,
         Field(
-            description="One object per hypothesis. Either this, or systems and references, or "
-            "files."
+            description="One object per hypothesis. Either this, or systems with references or "
+            "sources, or files."
         ),
     ] = None
     systems: Annotated[
@@ -278,7 +279,10 @@ class TextsRequest(FilesRequest):
     ] = None
     references: Annotated[
         Annotated[list[_References], Field(max_length=MOST_ROWS, fail_fast=True)] | None,
-        Field(description="One reference per segment, or a list of references."),
+        Field(
+            description="One reference per segment, or a list of references. Metrics that need "
+            "none can do with sources."
+        ),
     ] = None
     sources: Annotated[_Texts | None, Field(description="One source per segment.")] = None
     documents: Annotated[
@@ -453,7 +457,8 @@ class FileSummary(BaseModel):
 class ReadResponse(BaseModel):
     """Texts of files, in the shape of a request for scores or a comparison.
 
-    Without hypotheses or references among the files, the texts of the others.
+    Without hypotheses among the files, or with neither references nor a source, the texts of the
+    others. `references` is empty if there are none.
     """
 
     files: list[FileSummary]
@@ -687,6 +692,9 @@ class ServedMetric(BaseModel):
     settings: dict[str, Any]
     signature: str
     everyday: bool = Field(description="Whether most people would choose among it and others.")
+    reads: dict[Literal["reference", "source"], Literal["required", "optional"]] = Field(
+        description="What it reads of a segment beside the hypothesis."
+    )
     languages: list[str] | None = Field(
         description="Codes of the languages that it knows; null for any."
     )

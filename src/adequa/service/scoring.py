@@ -35,7 +35,7 @@ from adequa.scoring.results import RunningScores, ScoringResult
 from adequa.segments import UNNAMED, FloatArray, Segments
 from adequa.service.limits import LONGEST_NAME, Limits, RequestError
 from adequa.service.queue import MetricQueue, Submission
-from adequa.service.reading import read_files
+from adequa.service.reading import read_files, refusal
 from adequa.service.schemas import RequestRow, ScoreRequest, TextsRequest, parse
 
 _WINDOW = 256  # rows of a stream that are scored at a time
@@ -74,6 +74,16 @@ async def request_texts(request: TextsRequest, limits: Limits) -> RequestedTexts
 
     # Whether files are large is known only after they are read.
     return await off_loop(_SMALL if request.files else segment_count(request), texts)
+
+
+def check_reads(systems: Mapping[str, Segments], metrics: Iterable[Metric]) -> None:
+    """Raise, before anything is scored, where a metric lacks texts that it reads."""
+    try:
+        for metric in metrics:
+            for segments in systems.values():
+                metric.check_reads(segments)
+    except AdequaError as error:
+        raise refusal(error) from None
 
 
 def with_language(
@@ -164,6 +174,7 @@ async def score_lines(
         rows_of = rows_by_system(window)
         systems = {name: _segments([window[row] for row in rows]) for name, rows in rows_of.items()}
         # The stream as a whole was admitted, and takes its turns.
+        check_reads(systems, _metrics(queues).values())
         statistics = await _statistics(list(systems.values()), queues, admitted=True)
         for index, (name, segments) in enumerate(systems.items()):
             running.add_statistics(name, segments, _of_system(statistics, index))
@@ -193,14 +204,19 @@ async def _windows(
     """
     count = 0
     has_source: dict[str | None, bool] = {}  # by system
+    has_reference: set[bool] = set()
     async for lines in batches:
         window: list[RequestRow] = []
         for line in lines:
             count += 1
             try:
                 row = parse(RequestRow, line)
-                _check_texts([row.mt], [row.ref], [row.src or ""], limits, count)
+                if _lacks_both(row):
+                    raise _incomplete(row)
+                _check_texts([row.mt], _given([row.ref]), _given([row.src]), limits, count)
                 _check_streamed_system(row, has_source)
+                has_reference.add(row.ref is not None)
+                _check_alike(has_reference)
             except RequestError as error:
                 if window:
                     yield window
@@ -283,6 +299,10 @@ def segments_by_system(request: TextsRequest, limits: Limits) -> dict[str, Segme
     if request.rows is not None:
         rows = request.rows
         limits.check_segments(len(rows))
+        incomplete = next((row for row, each in enumerate(rows) if _lacks_both(each)), None)
+        if incomplete is not None:
+            raise _incomplete(rows[incomplete], f"rows, item {incomplete + 1:,}: ")
+        _check_alike({row.ref is not None for row in rows})
         systems = {
             name: _segments_of_rows([rows[index] for index in selected], limits)
             for name, selected in rows_by_system(rows).items()
@@ -294,6 +314,31 @@ def segments_by_system(request: TextsRequest, limits: Limits) -> dict[str, Segme
         raise AdequaError("There is nothing to score: the request has no segments.")
     _check_names(systems, limits)
     return systems
+
+
+def _lacks_both(row: RequestRow) -> bool:
+    return row.ref is None and row.src is None
+
+
+def _incomplete(row: RequestRow, place: str = "") -> RequestError:
+    """The error for a row with neither references nor a source."""
+    is_null = "ref" in row.model_fields_set
+    problem = "must be a string or a list of strings, not null" if is_null else "is missing"
+    return RequestError(
+        422, f'{place}"ref" {problem}. Rows need it, or "src" for metrics that read sources.'
+    )
+
+
+def _check_alike(has_reference: Collection[bool]) -> None:
+    if len(has_reference) > 1:
+        raise RequestError(
+            422, "Some rows have ref and others have none; give it to all, or to none."
+        )
+
+
+def _given(cells: Iterable[T | None]) -> list[T]:
+    """The cells that are not null."""
+    return [cell for cell in cells if cell is not None]
 
 
 def rows_by_system(rows: Sequence[RequestRow]) -> dict[str, list[int]]:
@@ -313,8 +358,11 @@ def _check_alternatives(request: TextsRequest) -> None:
         return
     if request.rows is not None and any(column is not None for column in columns):
         raise AdequaError("Give rows, or systems with their references, and not both.")
-    if request.rows is None and (request.systems is None or request.references is None):
-        raise AdequaError("There are no texts: give rows, or systems with their references.")
+    has_others = request.references is not None or request.sources is not None
+    if request.rows is None and (request.systems is None or not has_others):
+        raise AdequaError(
+            "There are no texts: give rows, or systems with their references or sources."
+        )
     if isinstance(request.systems, list):
         raise AdequaError("Names of systems are columns of a table, and there are no files.")
     if request.columns is not None:
@@ -325,29 +373,35 @@ def _segments(rows: Sequence[RequestRow]) -> Segments:
     """The texts of rows of one system."""
     return Segments(
         tuple(row.mt for row in rows),
-        tuple(tuple(row.ref) for row in rows),
+        tuple(tuple(row.ref or ()) for row in rows),
         _all_or_none("src", [row.src for row in rows]),
     )
 
 
 def _segments_of_rows(rows: Sequence[RequestRow], limits: Limits) -> Segments:
     segments = _segments(rows)
-    _check_texts(segments.hypotheses, segments.references, segments.sources or (), limits, 1)
+    references = segments.references if segments.has_references else ()
+    _check_texts(segments.hypotheses, references, segments.sources or (), limits, 1)
     documents = _all_or_none("doc", [row.doc for row in rows])
     return segments if documents is None else replace(segments, ids={"doc": documents})
 
 
 def _segments_of_columns(request: TextsRequest, limits: Limits) -> dict[str, Segments]:
     limits.check_segments(segment_count(request))
-    references = [tuple(each) for each in request.references or ()]
+    references = None
+    if request.references or request.sources is None:  # `/v1/read` answers with [] for none
+        references = [tuple(each) for each in request.references or ()]
+    kind, others = (
+        ("sources", request.sources or ()) if references is None else ("references", references)
+    )
     documents = request.documents
-    if documents is not None and len(documents) != len(references):
+    if documents is not None and len(documents) != len(others):
         raise AdequaError(
-            f"There are references for {len(references)} segments but {len(documents)} documents."
+            f"There are {kind} for {len(others)} segments but {len(documents)} documents."
         )
     hypotheses = request.outputs
     for texts in hypotheses.values():
-        _check_texts(texts, references, request.sources or (), limits, 1)
+        _check_texts(texts, references or (), request.sources or (), limits, 1)
     systems = segments_from_lists(hypotheses, references, request.sources, "segments")
     ids = {} if documents is None else {"doc": tuple(documents)}
     return {name: replace(segments, ids=ids) for name, segments in systems.items()}
@@ -356,11 +410,14 @@ def _segments_of_columns(request: TextsRequest, limits: Limits) -> dict[str, Seg
 def _check_texts(
     hypotheses: Sequence[str],
     references: Sequence[Sequence[str]],
-    sources: Iterable[str],
+    sources: Sequence[str],
     limits: Limits,
     first: int,
 ) -> None:
-    """Raise if texts exceed the limits or a reference is empty; segments count from `first`."""
+    """Raise if texts exceed the limits or a reference is empty; segments count from `first`.
+
+    Without references, sources are not empty.
+    """
     limits.check_texts("The hypothesis of segment", hypotheses, first)
     for number, texts in enumerate(references, first):
         if len(texts) > limits.references:
@@ -373,6 +430,11 @@ def _check_texts(
             raise RequestError(
                 422,
                 f"Segment {number:,} has an empty reference; every segment needs reference text.",
+            )
+    for number, source in enumerate(() if references else sources, first):
+        if not source.strip():
+            raise RequestError(
+                422, f"Segment {number:,} has an empty source, and there is no reference either."
             )
     longest = (max(texts, key=len) for texts in references)
     limits.check_texts("A reference of segment", longest, first)

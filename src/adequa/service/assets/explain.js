@@ -25,7 +25,7 @@ async function explainComparedSegment(row) {
   const rows = hypotheses.map((text, system) => ({
     system: data.systems[system],
     mt: text,
-    ref: references,
+    ...(references.length ? { ref: references } : {}),
     ...sourceField(source),
   }));
   const scores = details.scores[metric];

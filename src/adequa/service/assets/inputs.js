@@ -483,7 +483,7 @@ async function allFiles() {
     throw new Error(
       `${table.name} is a table with everything, and there are other files; remove it or them, or change what it holds.`,
     );
-  if (!table && !ofRole("references").length)
+  if (!table && !ofRole("references").length && !ofRole("source").length)
     throw new Error("There is no reference: drop its file, or paste it.");
   if (!table && !ofRole("hypotheses").length)
     throw new Error("There is no translation: drop its file, or paste it.");
@@ -492,6 +492,12 @@ async function allFiles() {
   if (twice !== undefined) throw new Error(`Two systems are named ${twice}; give each its own name.`);
   return { files: await Promise.all(given.map(requestFile)), ...(table ? columnChoices(table) : {}) };
 }
+
+// Whether there are references and sources; a table may hold either, as the server will say.
+const givenParts = () => ({
+  reference: ofRole("references").length + ofRole("table").length > 0,
+  source: ofRole("table").length > 0 || filled().some((item) => item.role === "source" || item.summary?.sources),
+});
 
 // The number of systems in all files.
 const systemCount = () => filled().reduce((sum, item) => sum + (item.summary?.systems.length ?? 0), 0);

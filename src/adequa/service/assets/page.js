@@ -16,7 +16,7 @@ const RECENT = 10; // comparisons that are listed
 function metricChoice(metric, place, isDefault) {
   const box = element("input", { type: "checkbox", id: `metric-${place}`, value: metric.name, checked: isDefault });
   const warning = element("small", { class: "mark", hidden: true });
-  metricChoices.push({ box, warning, isDefault, languages: metric.languages });
+  metricChoices.push({ box, warning, isDefault, languages: metric.languages, reads: metric.reads });
   return element(
     "label",
     { for: `metric-${place}` },
@@ -63,6 +63,17 @@ async function loadMetrics() {
 
 const chosenMetrics = () =>
   [...byId("choices").querySelectorAll("input:checked")].map((box) => box.value);
+
+// Refuse metrics that need a reference or a source where there is none.
+function checkReads() {
+  const given = givenParts();
+  for (const { box, reads } of metricChoices.filter((each) => each.box.checked))
+    for (const [part, need] of Object.entries(reads))
+      if (need === "required" && !given[part])
+        throw new Error(
+          `${box.value} needs a ${part}: drop its file, or paste it; or choose metrics that need no ${part}.`,
+        );
+}
 
 // The field of a request for the chosen language, if one is chosen.
 function languageChoice() {
@@ -176,6 +187,7 @@ async function submit(event) {
   try {
     const content = { ...(await allFiles()), ...languageChoice(), metrics: chosenMetrics() };
     if (!content.metrics.length) throw new Error("Choose at least one metric.");
+    checkReads();
     const title = byId("comparison-title").value.trim();
     if (systemCount() === 1) await scoreOne(content, request.signal);
     else await compareAll({ ...content, ...(title ? { title } : {}) }, request.signal);
