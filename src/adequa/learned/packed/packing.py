@@ -37,6 +37,7 @@ from adequa.learned.packed.metric import (
 )
 from adequa.learned.pair.metric import PairRegressor
 from adequa.learned.pair.results import ancestry, stage_table
+from adequa.learned.pair.views import REFERENCE_ONLY
 from adequa.learned.results import how_to_use
 from adequa.metrics.base import check_choice
 from adequa.metrics.saved import DIGITS, Description, is_name, save
@@ -194,6 +195,11 @@ def pack(
 
 def _check(regressor: PairRegressor, name: str, precision: str, pairs: int) -> None:
     regressor.check_fitted()
+    if regressor.inputs != REFERENCE_ONLY:
+        raise AdequaError(
+            f"{regressor.name} reads {' or '.join(regressor.reads)}, and so far only a metric that "
+            'reads the reference alone can be exported: train it with inputs = ["reference"].'
+        )
     check_choice("precision", precision, get_args(GraphPrecision))
     if pairs < 1 or not is_name(name):
         raise AdequaError(
