@@ -284,7 +284,7 @@ def test_development_figures_of_every_view(unified: str) -> None:
     names = {"pearson", "pearson_both", "pearson_reference", "pearson_source"}
     assert names <= figures.keys()
     card = (Path(unified.partition(":")[0]) / "README.md").read_text()
-    assert "reference and source, or reference, or source together" in card
+    assert "together with its reference and source, or reference, or source." in card
     assert "-r references.txt -s sources.txt" in card
     assert "Pearson, source" in card
 

@@ -177,8 +177,8 @@ def pair_card(metric: PairRegressor) -> str:
         sections["Agreement with people while training"] = _development(metric)
     return model_card(
         metric.name,
-        f"A sentence-pair regressor: `{metric.encoder}`, fine-tuned to read a hypothesis and its "
-        f"{_beside(metric)} together. Trained with adequa {__version__}.",
+        f"A sentence-pair regressor: `{metric.encoder}`, fine-tuned to read a hypothesis "
+        f"together with its {_beside(metric)}. Trained with adequa {__version__}.",
         sections,
     )
 
@@ -212,7 +212,7 @@ def _stages(facts: Mapping[str, Any], beside: str) -> list[str]:
         blocks.append(f"A mean of weights was not measured while it was made: {EVALUATE_YOURSELF}")
         return blocks
     blocks.append(
-        f"{facts['pairs']:,} different pairs of {beside} and hypothesis in all, trained on "
+        f"{facts['pairs']:,} different pairs of hypothesis and {beside} in all, trained on "
         f"{facts['trained_on']}, {facts['precision']}."
     )
     return blocks
