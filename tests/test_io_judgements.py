@@ -326,8 +326,8 @@ def test_files_that_hold_no_judgements() -> None:
         "It has: mt, ref, scores."
     )
     assert error(write_jsonl("t.jsonl", [{"mt": "h", "score": 1}])) == (
-        't.jsonl has "mt", but no "ref"; judgements need "mt" and "ref" together, or "src" in place '
-        'of "ref". It has: mt, score.'
+        't.jsonl has "mt", but no "ref"; judgements need "mt" and "ref" together, or "src" in '
+        'place of "ref". It has: mt, score.'
     )
     assert error(write_jsonl("t.jsonl", [{"better": "b", "ref": "r"}])) == (
         't.jsonl has "better" and "ref", but no "worse"; judgements need "better" and "worse" and '

@@ -117,6 +117,7 @@ def export(
 
 def _regressor(folder: str) -> PairRegressor:
     """The metric to export, or a sentence where it is none that can be."""
+    from adequa.learned.packed.packing import check_inputs
     from adequa.learned.pair.metric import PairRegressor
     from adequa.metrics.registry import DESCRIPTION
     from adequa.metrics.saved import is_saved, load, read_description
@@ -137,6 +138,7 @@ def _regressor(folder: str) -> PairRegressor:
     metric = load(folder, {"device": "cpu"})
     if not isinstance(metric, PairRegressor):
         raise TypeError("a folder is loaded as what it says to be")
+    check_inputs(metric)
     return metric
 
 

@@ -354,6 +354,7 @@ def average_metrics(metrics: Sequence[PairRegressor], name: str) -> PairRegresso
     last = metrics[-1]
     average = PairRegressor(plan=last.plan, name=name)
     average.encoder_, average.references_ = last.encoder, last.references
+    average.set_inputs(last.inputs)
     average.model_ = copy.deepcopy(last.model_)
     average.model_.truncated = 0
     average.model_.max_length = min(metric.model_.max_length for metric in metrics)
@@ -407,6 +408,7 @@ def _properties(metric: PairRegressor) -> Iterator[tuple[str, object]]:
     yield "vocabularies", model.tokenizer.get_vocab()
     yield "treatments of capitals", model.lowercase
     yield "choices among several references", metric.references
+    yield "inputs", metric.inputs
 
 
 def _training_facts(metrics: Sequence[PairRegressor]) -> dict[str, Any]:

@@ -184,9 +184,18 @@ BAD = {
         plan(RATINGS | {"noise": -1}),
         "noise should be greater than or equal to 0, not -1",
     ),
+    "an unknown input": (
+        plan(inputs=["reference", "sources"]),
+        "inputs should be 'both', 'reference' or 'source', not 'sources'",
+    ),
+    "no input": (plan(inputs=[]), "inputs has no value"),
+    "surface features without a reference": (
+        plan(inputs=["source"], surface=True),
+        "surface features compare a hypothesis with its reference",
+    ),
     "own scale is text": (
         plan(RATINGS | {"own_scale": "yes"}),
-        "own_scale should be a valid boolean, not 'yes'",
+        "own_scale should be False, True or 'pair', not 'yes'",
     ),
     "several without development": (
         plan(RATINGS | {"batch": [16, 32]}, development={"share": 0}),

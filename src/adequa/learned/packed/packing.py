@@ -37,6 +37,7 @@ from adequa.learned.packed.metric import (
 )
 from adequa.learned.pair.metric import PairRegressor
 from adequa.learned.pair.results import ancestry, stage_table
+from adequa.learned.pair.views import REFERENCE_ONLY
 from adequa.learned.results import how_to_use
 from adequa.metrics.base import check_choice
 from adequa.metrics.saved import DIGITS, Description, is_name, save
@@ -194,10 +195,20 @@ def pack(
 
 def _check(regressor: PairRegressor, name: str, precision: str, pairs: int) -> None:
     regressor.check_fitted()
+    check_inputs(regressor)
     check_choice("precision", precision, get_args(GraphPrecision))
     if pairs < 1 or not is_name(name):
         raise AdequaError(
             f'Packing takes 1 or more pairs and a name that can be shown, not {pairs} and "{name}".'
+        )
+
+
+def check_inputs(regressor: PairRegressor) -> None:
+    """Raise if a regressor reads more than the reference."""
+    if regressor.inputs != REFERENCE_ONLY:
+        raise AdequaError(
+            f"{regressor.name} reads {' or '.join(regressor.reads)}, and so far only a metric that "
+            'reads the reference alone can be exported: train it with inputs = ["reference"].'
         )
 
 

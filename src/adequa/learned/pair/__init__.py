@@ -4,6 +4,7 @@ metric          the metric that users fit, save, load and score with; its model 
 network         encoder, pooling and head; texts to scores
 objectives      losses on ratings, teachers' scores, preferences and damaged texts; gradients
 plan            all settings of a training, in TOML
+views           reference, source or both beside the hypothesis
 subsets, data   from judgements to numbered pairs and objectives
 development     held-out references, and the figures on them
 teachers        scores to distil

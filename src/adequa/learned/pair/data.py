@@ -6,7 +6,7 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,10 +14,10 @@ import numpy as np
 
 from adequa.damage.apply import damage_texts
 from adequa.damage.registry import trained_kinds
-from adequa.errors import AdequaError
+from adequa.errors import AdequaError, counted
 from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings
 from adequa.languages import language_pair
-from adequa.learned.folds import reference_leaders
+from adequa.learned.folds import Mask, reference_leaders
 from adequa.learned.pair.development import (
     Development,
     check_can_choose,
@@ -35,12 +35,25 @@ from adequa.learned.pair.subsets import (
     PairIndex,
     SegmentJudgements,
     Subset,
+    by_language_pair,
     judged_subset,
+    rows_with_a_view,
     sample,
     system_subset,
     text_subset,
     with_language_pairs,
 )
+from adequa.learned.pair.views import (
+    REFERENCE_ONLY,
+    Pair,
+    View,
+    ViewTable,
+    parts_read,
+    reads_source,
+    sorted_views,
+    view_table,
+)
+from adequa.metrics.registry import load_metric
 from adequa.segments import FloatArray, IntArray, Segments, concatenate
 
 if TYPE_CHECKING:
@@ -58,9 +71,10 @@ _FEWEST_JOINED, _MOST_JOINED = 2, 4  # texts that are joined to one
 
 @dataclass(frozen=True, slots=True)
 class ScaledSet:
-    """A dataset of ratings with an output scale of its own."""
+    """A dataset of ratings, or a language pair of one, with an output scale of its own."""
 
     dataset: str
+    lp: str  # empty if all language pairs of the dataset have one scale
     scale: int  # its number; 0 for the network's own
     mean: float  # of its targets
     std: float
@@ -75,17 +89,22 @@ class StageSource:
     scale: tuple[float, float] | None
     facts: Mapping[str, Any]  # for metric.json
     scaled_sets: tuple[ScaledSet, ...] = ()
+    notes: tuple[str, ...] = ()  # for the user
 
 
 @dataclass(frozen=True, slots=True)
 class PairData:
-    """All texts of a training, each distinct pair once, and the objectives on them."""
+    """All texts of a training, each distinct pair once, and the objectives on them.
 
-    texts: list[tuple[str, str]]  # reference and hypothesis
+    With several views, the numbers of pairs in objectives and development data are rows of `views`.
+    """
+
+    texts: list[Pair]
     stages: tuple[tuple[StageSource, ...], ...]
     development: Development
     development_rows: Mapping[str, int]  # rows of development data, by kind
     digest: str  # of all texts and targets
+    views: ViewTable | None = None
     notes: tuple[str, ...] = ()  # for the user
 
     @property
@@ -102,7 +121,8 @@ def collect(
 
     A stage without data learns from the judgements of its kind.
     """
-    reader = _Reader(judgements, load)
+    views = sorted_views(plan.inputs or REFERENCE_ONLY)
+    reader = _Reader(judgements, load, views)
     available = [
         [(source, reader.subsets(source)) for source in (stage, *stage.beside)]
         for stage in plan.stage
@@ -110,7 +130,7 @@ def collect(
     every = [subset for stage in available for _, subsets in stage for subset in subsets]
     development_subsets = [reader.judged(name) for name in plan.development.data]
     chosen = development_references(plan.development, every, development_subsets, plan.seed)
-    index = PairIndex()
+    index = PairIndex(views)
     development = development_data(
         plan.development,
         development_subsets or every,
@@ -136,8 +156,9 @@ def collect(
         if source.objective == "ratings" and not source.own_scale
         for note in _scale_notes(subsets)
     )
+    texts, table = view_table(list(index.numbers), views)
     return PairData(
-        texts=list(index.numbers),
+        texts=texts,
         stages=stages,
         development=development,
         development_rows={
@@ -145,10 +166,13 @@ def collect(
             "preferences": len(development.better),
         },
         digest=_digest(index, stages, development),
+        views=table,
         notes=(
             *_unused_row_notes([*every, *development_subsets]),
+            *reader.notes,
             *chosen.notes,
             *scale_notes,
+            *dict.fromkeys(note for stage in stages for source in stage for note in source.notes),
         ),
     )
 
@@ -157,16 +181,24 @@ def collect(
 
 
 class _Reader:
-    """Reads data by name, or takes the judgements passed to `fit`; each dataset is read once."""
+    """Reads data by name, or takes the judgements passed to `fit`; each dataset is read once.
 
-    def __init__(self, judgements: Sequence[SegmentJudgements], load: Load) -> None:
-        self._judgements, self._load = judgements, cache(load)
-        self._judged_subset, self._text_subset = cache(judged_subset), cache(text_subset)
-        self._system_subset = cache(system_subset)
+    Rows whose texts allow none of the views are left out, with a note.
+    """
+
+    def __init__(
+        self, judgements: Sequence[SegmentJudgements], load: Load, views: tuple[View, ...]
+    ) -> None:
+        self._judgements, self._load, self._views = judgements, cache(load), views
+        with_sources = reads_source(views)
+        self._judged_subset = cache(partial(judged_subset, with_sources=with_sources))
+        self._text_subset = cache(partial(text_subset, with_sources=with_sources))
+        self._system_subset = cache(partial(system_subset, with_sources=with_sources))
+        self.notes: dict[str, None] = {}
 
     def judged(self, name: str) -> Subset:
         """The judgements of a file or dataset."""
-        return self._judged_subset(self._segment_judgements(name))
+        return self._readable(self._judged_subset(self._segment_judgements(name)))
 
     def subsets(self, source: SourcePlan) -> list[Subset]:
         """The data of a source, of the kind that its objective needs."""
@@ -176,6 +208,11 @@ class _Reader:
             subsets = [self._judged_subset(j) for j in self._judgements if isinstance(j, kinds)]
         if not subsets:
             raise AdequaError(f"There are no {source.objective} to learn from; name data for them.")
+        subsets = list(map(self._readable, subsets))
+        if not any(map(len, subsets)):
+            raise AdequaError(
+                f"None of the data for {source.objective} can be learnt from: {self._reason}."
+            )
         selected = [with_language_pairs(subset, source.lp) for subset in subsets]
         if source.lp and not any(map(len, selected)):
             raise AdequaError(
@@ -183,6 +220,23 @@ class _Reader:
                 "other language pairs, or other data."
             )
         return selected
+
+    def _readable(self, subset: Subset) -> Subset:
+        """The rows of a subset whose texts allow a view."""
+        readable = rows_with_a_view(subset, self._views)
+        if left_out := len(subset) - len(readable):
+            name, rows = subset.name or "the data", counted(left_out, "row")
+            self.notes[f"{name}: {rows} cannot be learnt from: {self._reason}."] = None
+        return readable
+
+    @property
+    def _reason(self) -> str:
+        """Why rows cannot be read."""
+        parts = parts_read(self._views)
+        needed = [part for part, need in parts.items() if need == "required"]
+        words = " and a ".join(needed) or " or a ".join(parts)
+        listed = ", ".join(f'"{view}"' for view in self._views)
+        return f"inputs = [{listed}] needs a {words} in every row"
 
     def _subset(self, name: str, objective: str) -> Subset:
         """The data of one name for an objective."""
@@ -310,8 +364,10 @@ def _stage_sources(
         for source, _ in stage
     )
     sources = []
-    for source, subsets in stage:
-        scales = []
+    for source, datasets in stage:
+        subsets, scales = datasets, []
+        if source.own_scale == "pair":
+            subsets = [part for each in datasets for part in by_language_pair(each)]
         if source.own_scale:
             first = 0 if undecided else next(numbers)
             scales = [first, *(next(numbers) for _ in subsets[1:])]
@@ -360,13 +416,15 @@ def _ratings(
 ) -> StageSource:
     """Every rated output with each of its references; targets are standardised.
 
-    Datasets with output scales of their own are standardised one by one, others together.
+    Datasets, or language pairs, with output scales of their own are standardised one by one, others
+    together.
     """
     added = [index.add(subset.sides[0], subset.rows) for subset in subsets]
     pairs, rows = np.concatenate([pairs for pairs, _ in added]), [rows for _, rows in added]
     ratings = [subset.ratings[each] for subset, each in zip(subsets, rows, strict=True)]
     groups = ratings if scales else [np.concatenate(ratings)]
-    moments = [_mean_and_std(group) for group in groups]
+    names = [f"{_name(source, each)}: " for each in subsets] if scales else [""]
+    moments = [_mean_and_std(*each) for each in zip(names, groups, strict=True)]
     targets = [(group - mean) / std for group, (mean, std) in zip(groups, moments, strict=True)]
     weights = _noise_weights(source.noise, subsets, rows) if source.noise else None
     columns = [pairs, np.concatenate(ratings), *([] if weights is None else [weights])]
@@ -382,16 +440,26 @@ def _ratings(
         scale=None if any(scales[:1]) else moments[0],  # scale 0 is that of a first dataset
         facts=_facts("ratings", subsets, columns) | used,
         scaled_sets=tuple(
-            ScaledSet(subset.name or "given", scale, mean, std)
+            ScaledSet(subset.name or "given", _scale_pair(source, subset), scale, mean, std)
             for subset, scale, (mean, std) in zip(subsets, scales, moments, strict=False)
         ),
     )
 
 
-def _mean_and_std(ratings: FloatArray) -> tuple[float, float]:
+def _scale_pair(source: SourcePlan, subset: Subset) -> str:
+    """The language pair of a subset that has an output scale of its own for it; else empty."""
+    return subset.language_pairs[0] if source.own_scale == "pair" else ""
+
+
+def _name(source: SourcePlan, subset: Subset) -> str:
+    """The name of a subset with an output scale of its own."""
+    return f"{subset.name or 'given'} {_scale_pair(source, subset)}".strip()
+
+
+def _mean_and_std(name: str, ratings: FloatArray) -> tuple[float, float]:
     if not np.ptp(ratings):
         raise AdequaError(
-            f"A metric learns from ratings that differ, and of {len(ratings):,} here each is "
+            f"{name}A metric learns from ratings that differ, and of {len(ratings):,} here each is "
             f"{ratings[0]:g}; give more judgements."
         )
     return float(ratings.mean()), float(ratings.std())
@@ -463,43 +531,114 @@ def _segment_numbers(subset: Subset, numbers: Mapping[tuple[str, str, str], int]
 # Distillation
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Taught:
+    """Pairs with the scores of a teacher; the last ones are of joined texts."""
+
+    pairs: IntArray
+    targets: FloatArray
+    texts: int
+    joined: int  # number of pairs of joined texts
+
+
 def _distillation(
     source: SourcePlan, subsets: Sequence[Subset], index: PairIndex, teach: Teach, seed: int
 ) -> StageSource:
     """Every distinct output with the teacher's score; targets are standardised."""
-    segments = distinct_outputs(subsets)
-    if source.crossed:
+    texts = distinct_outputs(subsets, with_sources=index.reads_source)
+    parts, notes = _teachable(source.teacher, texts)
+    taught = [_taught(source, part, index, teach, seed) for part in parts]
+    plain = np.concatenate([each.targets[: len(each.pairs) - each.joined] for each in taught])
+    mean, std = float(plain.mean()), float(plain.std()) or 1.0
+    pairs = np.concatenate([each.pairs for each in taught])
+    targets = np.concatenate([each.targets for each in taught])
+    # Names of teachers, not scores: the last digit of a score may differ the next time.
+    teachers = np.frombuffer("\n".join(source.teacher).encode("utf-8", "surrogatepass"), np.uint8)
+    facts = _facts("distillation", subsets, [pairs, teachers]) | {
+        "texts": sum(each.texts for each in taught),
+        "joined": sum(each.joined for each in taught),
+        "teacher": list(source.teacher),
+    }
+    return StageSource(Distillation(pairs, (targets - mean) / std), (mean, std), facts, notes=notes)
+
+
+def _taught(
+    source: SourcePlan, segments: Segments, index: PairIndex, teach: Teach, seed: int
+) -> _Taught:
+    """The pairs of texts, of outputs against each other, and of joined texts, with their scores."""
+    if source.crossed and segments.has_references:
         segments = concatenate([segments, crossed_outputs(segments, source.crossed, seed)])
     pairs, rows = index.add(segments, np.arange(len(segments)))
     scores = teach(source.teacher, segments)
     targets = scores[rows]
-    mean, std = float(targets.mean()), float(targets.std()) or 1.0
     if source.joined:
         joined = joined_texts(segments, source.joined, seed)
         joined_pairs, joined_rows = index.add(joined.texts, np.arange(len(joined.texts)))
         pairs = np.concatenate([pairs, joined_pairs])
         targets = np.concatenate([targets, joined.mean_scores(scores)[joined_rows]])
-    # Names of teachers, not scores: the last digit of a score may differ the next time.
-    teachers = np.frombuffer("\n".join(source.teacher).encode("utf-8", "surrogatepass"), np.uint8)
-    facts = _facts("distillation", subsets, [pairs, teachers]) | {
-        "texts": len(segments),
-        "joined": len(pairs) - len(rows),
-        "teacher": list(source.teacher),
+    return _Taught(pairs, targets, len(segments), len(pairs) - len(rows))
+
+
+def _teachable(
+    teachers: Sequence[str], parts: Sequence[Segments]
+) -> tuple[list[Segments], tuple[str, ...]]:
+    """The texts that these teachers can score, and a note on those that they cannot."""
+    masks = [_text_masks(part) for part in parts]
+    if all(mask.all() for part in masks for mask in part.values()):
+        return list(parts), ()
+    required = {
+        name: teacher
+        for teacher in teachers
+        for name, need in load_metric(teacher).reads.items()
+        if need == "required"
     }
-    return StageSource(Distillation(pairs, (targets - mean) / std), (mean, std), facts)
+    rows = [
+        np.flatnonzero(np.all([mask for name, mask in part.items() if name in required], axis=0))
+        if required.keys() & part.keys()
+        else np.arange(len(texts))
+        for part, texts in zip(masks, parts, strict=True)
+    ]
+    left_out = sum(map(len, parts)) - sum(map(len, rows))
+    needs = " and ".join(f"{teacher} needs a {name}" for name, teacher in required.items())
+    if left_out == sum(map(len, parts)):
+        raise AdequaError(f"{needs}, and no text to distil has that; name another teacher or data.")
+    note = f"{counted(left_out, 'text')} cannot be distilled, because {needs}."
+    selected = [part.select(each.tolist()) for part, each in zip(parts, rows, strict=True)]
+    return [part for part in selected if len(part)], (note,) if left_out else ()
 
 
-def distinct_outputs(subsets: Sequence[Subset]) -> Segments:
-    """Every distinct output of the data with its references."""
-    texts: dict[tuple[tuple[str, ...], str], None] = {}
-    for subset in subsets:
-        for side in subset.sides:
-            rows = subset.rows.tolist()
-            texts |= dict.fromkeys((side.references[row], side.hypotheses[row]) for row in rows)
-    return Segments(
-        hypotheses=tuple(hypothesis for _, hypothesis in texts),
-        references=tuple(references for references, _ in texts),
-    )
+def _text_masks(texts: Segments) -> dict[str, Mask]:
+    """Which segments have references, and, if sources are read, which have a source."""
+    masks = {"reference": np.full(len(texts), texts.has_references)}
+    if texts.sources is not None:
+        masks["source"] = np.array([bool(source.strip()) for source in texts.sources])
+    return masks
+
+
+def distinct_outputs(subsets: Sequence[Subset], *, with_sources: bool = False) -> list[Segments]:
+    """Every distinct output of the data with its references, and with its source if that is read.
+
+    First those that have references, then the others.
+    """
+    texts: dict[tuple[tuple[str, ...], str, str], None] = {}
+    for side in (side for subset in subsets for side in _selected_sides(subset)):
+        sources = (side.sources if with_sources else None) or ("",) * len(side)
+        texts |= dict.fromkeys(zip(side.references, sources, side.hypotheses, strict=True))
+    parts = [[each for each in texts if bool(each[0]) == has] for has in (True, False)]
+    return [
+        Segments(
+            hypotheses=tuple(hypothesis for _, _, hypothesis in part),
+            references=tuple(references for references, _, _ in part),
+            sources=tuple(source for _, source, _ in part) if with_sources else None,
+        )
+        for part in parts
+        if part
+    ]
+
+
+def _selected_sides(subset: Subset) -> Iterator[Segments]:
+    rows = subset.rows.tolist()
+    return (side.select(rows) for side in subset.sides)
 
 
 def crossed_outputs(texts: Segments, count: int, seed: int) -> Segments:
@@ -508,19 +647,22 @@ def crossed_outputs(texts: Segments, count: int, seed: int) -> Segments:
     A teacher can score such pairs, and they are of other kinds than judged ones.
     """
     random = np.random.default_rng(seed)
-    by_references = defaultdict[tuple[str, ...], list[str]](list)
-    for hypothesis, references in zip(texts.hypotheses, texts.references, strict=True):
+    by_texts = defaultdict[tuple[tuple[str, ...], str], list[str]](list)
+    sources = texts.sources or ("",) * len(texts)
+    rows = zip(texts.hypotheses, texts.references, sources, strict=True)
+    for hypothesis, references, source in rows:
         if hypothesis.strip():  # an empty text cannot be a reference
-            by_references[references].append(hypothesis)
+            by_texts[references, source].append(hypothesis)
     pairs = [
-        (outputs[i], outputs[(i + step) % len(outputs)])
-        for outputs in by_references.values()
+        (outputs[i], outputs[(i + step) % len(outputs)], source)
+        for (_, source), outputs in by_texts.items()
         for i in range(len(outputs))
         for step in 1 + random.choice(len(outputs) - 1, min(count, len(outputs) - 1), replace=False)
     ]
     return Segments(
-        hypotheses=tuple(hypothesis for hypothesis, _ in pairs),
-        references=tuple((other,) for _, other in pairs),
+        hypotheses=tuple(hypothesis for hypothesis, _, _ in pairs),
+        references=tuple((other,) for _, other, _ in pairs),
+        sources=None if texts.sources is None else tuple(source for _, _, source in pairs),
     )
 
 
@@ -541,7 +683,7 @@ class JoinedTexts:
 
 
 def joined_texts(texts: Segments, fraction: float, seed: int) -> JoinedTexts:
-    """Join a fraction of the texts, two to four to one, each against its first reference.
+    """Join a fraction of the texts, two to four to one, each against first references and sources.
 
     Judgements are of single sentences, and a metric that learns from them alone scores longer
     texts lower.
@@ -553,19 +695,29 @@ def joined_texts(texts: Segments, fraction: float, seed: int) -> JoinedTexts:
     sizes = sizes[: np.searchsorted(np.cumsum(sizes), len(members), side="right")]
     members = members[: sizes.sum()]
     starts = np.cumsum(sizes) - sizes
-    hypotheses = [texts.hypotheses[row] for row in members.tolist()]
-    references = [texts.references[row][0] for row in members.tolist()]
+    chosen = texts.select(members.tolist())
+    hypotheses, sources = chosen.hypotheses, chosen.sources
+    references = [each[0] for each in chosen.references] if chosen.has_references else None
+    beside: Sequence[str] = references or sources or ()
     slices = [slice(start, start + size) for start, size in zip(starts, sizes, strict=True)]
-    lengths = [len(one) + len(other) for one, other in zip(hypotheses, references, strict=True)]
+    lengths = [len(one) + len(other) for one, other in zip(hypotheses, beside, strict=True)]
     return JoinedTexts(
         Segments(
             hypotheses=tuple(" ".join(hypotheses[each]) for each in slices),
-            references=tuple((" ".join(references[each]),) for each in slices),
+            references=tuple(
+                () if references is None else (" ".join(references[each]),) for each in slices
+            ),
+            sources=None if sources is None else tuple(_joined(sources[each]) for each in slices),
         ),
         members,
         starts,
         np.array(lengths, dtype=np.float64),
     )
+
+
+def _joined(sources: Sequence[str]) -> str:
+    """The sources as one text; empty if one of them is missing."""
+    return " ".join(sources) if all(source.strip() for source in sources) else ""
 
 
 # Damage
@@ -575,30 +727,58 @@ def _damage(
     source: SourcePlan, subsets: Sequence[Subset], index: PairIndex, seed: int
 ) -> StageSource:
     """Good outputs, and references as their own outputs, each with damaged copies."""
-    outputs = distinct_outputs(list(map(good_outputs, subsets)))
-    references = tuple(dict.fromkeys(refs[0] for refs in outputs.references))
-    intact = Segments(
-        hypotheses=(*outputs.hypotheses, *references),
-        references=(*outputs.references, *((text,) for text in references)),
+    outputs = distinct_outputs(list(map(good_outputs, subsets)), with_sources=index.reads_source)
+    intact = list(map(_with_references_as_outputs, outputs))
+    copies = [_damaged(source, each, subsets, seed) for each in intact]
+    kinds = Counter(kind for each in copies for kind in each.kinds)
+    if not kinds:
+        raise AdequaError("None of the texts to damage can be damaged; give others, or spare less.")
+    one, other = (
+        np.concatenate([index.add(texts, np.arange(len(texts)))[0] for texts in side])
+        for side in zip(*((each.before, each.after) for each in copies), strict=True)
     )
+    facts = _facts("damage", subsets, [one, other]) | {
+        "texts": sum(map(len, intact)),
+        "damages": dict(sorted(kinds.items())),
+    }
+    return StageSource(damage_order(one, other, source.margin), None, facts)
+
+
+def _with_references_as_outputs(outputs: Segments) -> Segments:
+    """Outputs, and every first reference as an output of its own segment."""
+    sources = outputs.sources or ("",) * len(outputs)
+    source_of: dict[str, str] = {}
+    for references, text in zip(outputs.references, sources, strict=True):
+        if references:
+            source_of.setdefault(references[0], text)
+    return Segments(
+        hypotheses=(*outputs.hypotheses, *source_of),
+        references=(*outputs.references, *((text,) for text in source_of)),
+        sources=None if outputs.sources is None else (*outputs.sources, *source_of.values()),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Copies:
+    """Texts and their damaged copies, row by row."""
+
+    before: Segments
+    after: Segments
+    kinds: Sequence[str]  # of damage
+
+
+def _damaged(source: SourcePlan, intact: Segments, subsets: Sequence[Subset], seed: int) -> _Copies:
+    """The damaged copies of texts that all have references, or none."""
     damage = damage_texts(
         intact.hypotheses,
         trained_kinds(source.spared),
         seed=seed,
         sources=source_texts(subsets, intact),
-        corpus=references,
+        corpus=tuple(dict.fromkeys(intact.target_texts)),
         per_text=source.damages,
     )
-    if not len(damage):
-        raise AdequaError("None of the texts to damage can be damaged; give others, or spare less.")
     before = intact.select(damage.rows.tolist())
-    after = replace(before, hypotheses=damage.texts)
-    one, other = (index.add(texts, np.arange(len(damage)))[0] for texts in (before, after))
-    facts = _facts("damage", subsets, [one, other]) | {
-        "texts": len(intact),
-        "damages": dict(sorted(Counter(damage.kinds).items())),
-    }
-    return StageSource(damage_order(one, other, source.margin), None, facts)
+    return _Copies(before, replace(before, hypotheses=damage.texts), damage.kinds)
 
 
 def good_outputs(subset: Subset) -> Subset:
@@ -614,7 +794,9 @@ def good_outputs(subset: Subset) -> Subset:
 
 
 def source_texts(subsets: Sequence[Subset], texts: Segments) -> list[str | None]:
-    """The source of each text, by its first reference, or None if unknown."""
+    """The source of each text, its own or else by its first reference; None if unknown."""
+    if texts.sources is not None:
+        return [source if source.strip() else None for source in texts.sources]
     sources: dict[str, str] = {}
     for subset in subsets:
         side = subset.sides[0]

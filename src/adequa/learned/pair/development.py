@@ -8,10 +8,11 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from adequa.errors import AdequaError
 from adequa.learned.folds import reference_leaders
@@ -21,6 +22,7 @@ from adequa.statistics.correlation import pearson
 
 if TYPE_CHECKING:
     from adequa.learned.pair.plan import DevelopmentPlan, Plan, StagePlan
+    from adequa.learned.pair.views import ViewTable
     from adequa.learned.training import Figures
 
 Scorer: TypeAlias = Callable[[IntArray], FloatArray]
@@ -63,6 +65,18 @@ class Development:
             figures[ACCURACY] = float(np.mean(better > worse))
         return figures
 
+    def select(self, mask: npt.NDArray[np.bool_]) -> Development:
+        """The judgements of some pairs; the mask has an element for every number."""
+        rated, compared = mask[self.rated], mask[self.better] & mask[self.worse]
+        return replace(
+            self,
+            rated=self.rated[rated],
+            ratings=self.ratings[rated],
+            rating_groups=self.rating_groups[rated],
+            better=self.better[compared],
+            worse=self.worse[compared],
+        )
+
     def _pearson(self, scores: FloatArray) -> float:
         groups = [np.flatnonzero(self.rating_groups == g) for g in np.unique(self.rating_groups)]
         groups = [rows for rows in groups if len(rows) > 1]
@@ -71,6 +85,26 @@ class Development:
         values = np.nan_to_num([pearson(self.ratings[rows], scores[rows]) for rows in groups])
         # Weighted, because the correlation of two ratings is always 1 or -1.
         return float(np.average(values, weights=[len(rows) for rows in groups]))
+
+
+def view_figures(development: Development, table: ViewTable, scores_of: Scorer) -> Figures:
+    """The figures in the richest view of each pair, and in every view, such as pearson_source.
+
+    `scores_of` are the scores of pairs in a view; each is scored once.
+    """
+    every = np.concatenate([development.rated, development.better, development.worse])
+    rows = np.setdiff1d(table.pairs[every], [-1])
+    scores = scores_of(rows)
+
+    def scores_in(shown: IntArray) -> Scorer:
+        return lambda pairs: scores[np.searchsorted(rows, shown[pairs])]
+
+    figures = dict(development.figures(scores_in(table.richest)))
+    for view in table.views:
+        shown = table.in_view(view)
+        part = development.select(shown >= 0).figures(scores_in(shown))
+        figures |= {f"{name}_{view}": value for name, value in part.items()}
+    return figures
 
 
 def criterion(figures: Figures, objectives: tuple[str, ...]) -> float:

@@ -23,8 +23,9 @@ from adequa.encoders.transformer_files import (
 from adequa.errors import AdequaError
 from adequa.learned.pair.devices import check_training_memory
 from adequa.learned.pair.network import Head, PairModel, PairNetwork
-from adequa.learned.pair.plan import HEAD_DEFAULTS, UNSET, Plan
+from adequa.learned.pair.plan import HEAD_DEFAULTS, UNSET, Plan, check_surface
 from adequa.learned.pair.reduce import kept_layers, with_layers
+from adequa.learned.pair.views import REFERENCE_ONLY, View, sorted_views
 from adequa.learned.training import isolated_randomness
 from adequa.segments import Reduction
 
@@ -40,6 +41,7 @@ class InitialModel:
     encoder: str  # the name of the pretrained encoder, also where the start is a metric
     digest: str  # of all weights
     references: Reduction
+    inputs: tuple[View, ...] = REFERENCE_ONLY
     facts: Mapping[str, Any] = field(default_factory=dict)  # for metric.json
     notes: tuple[str, ...] = ()  # for the user
     standardise_surface: bool = False  # surface features, by the data of this training
@@ -58,6 +60,7 @@ def from_encoder(plan: Plan, device: torch.device, *, download: bool) -> Initial
         encoder=Path(plan.encoder).name or Path(plan.encoder).resolve().name,  # "." has none
         digest=hashlib.sha256(json.dumps(sorted(files.items())).encode()).hexdigest(),
         references=_reduction(plan.references),
+        inputs=sorted_views(plan.inputs),
         facts={"encoder_files": files},
         standardise_surface=True,
     )
@@ -118,12 +121,15 @@ def from_metric(
     `restored` is a network whose packed form has the scales of surface features in their weights.
     """
     _check_head(plan, start.model_)
+    inputs = sorted_views(plan.inputs or start.inputs)
+    check_surface(inputs, bool(start.model_.head.surface), plan.start)
     check_training_memory(start.model_.network, device)
     return InitialModel(
         model=_with_kept_layers(start.model_, plan),
         encoder=start.encoder,
         digest=start.digest_,
         references=_reduction(plan.references or start.references),
+        inputs=inputs,
         facts={
             "begun_from": {
                 "name": start.name,

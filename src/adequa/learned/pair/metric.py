@@ -1,5 +1,7 @@
 """The sentence-pair regressor: a transformer that reads hypothesis and reference together.
 
+By its plan it can read the source in place of the reference, or beside it.
+
 Shimanaka, Kajiwara and Komachi (2019) fine-tune encoder and head on human ratings. Beyond the
 paper, a plan may first train on preferences (Guzmán et al., 2015), distil other metrics, and learn
 that damaged texts are worse.
@@ -23,12 +25,19 @@ from adequa.judgements import Preferences, Ratings
 from adequa.learned.base import LearnedMetric, training_judgements
 from adequa.learned.pair.results import pair_card, pair_result
 from adequa.learned.pair.teachers import Teachers, clear_teacher_cache
+from adequa.learned.pair.views import (
+    REFERENCE_ONLY,
+    View,
+    parts_read,
+    richest_pairs,
+    sorted_views,
+)
 from adequa.metrics.base import Remark, check_choice
 from adequa.metrics.registry import check_settings, load_metric, whole_number
 from adequa.metrics.saved import Description
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.runtime.batching import distinct
-from adequa.segments import FloatArray, Reduction, Segments, reduce_pairs
+from adequa.segments import FloatArray, Reduction, Segments, Signature, reduce_pairs
 
 if TYPE_CHECKING:
     import torch
@@ -73,6 +82,8 @@ class PairRegressor(LearnedMetric):
     model_: PairModel = field(init=False, repr=False)
     encoder_: str = field(default="", init=False)  # the name of the pretrained encoder
     references_: Reduction | None = field(default=None, init=False)
+    inputs_: tuple[View, ...] = field(default=(), init=False)  # the views that it was trained with
+    latest_views: tuple[View, ...] = field(default=(), init=False)  # of the latest scoring
     scoring_precision: str = field(default="fp32", init=False)
     most_tokens: int = field(default=_SCORING_TOKENS, init=False)
 
@@ -81,6 +92,7 @@ class PairRegressor(LearnedMetric):
             with required_packages("A pair regressor"):
                 from adequa.learned.pair.plan import Plan  # noqa: PLC0415
             self.plan = Plan.load(self.plan)  # type: ignore[arg-type]  # a path, as users may give
+        self.reads = parts_read(self.inputs)
 
     def fit(
         self,
@@ -103,7 +115,8 @@ class PairRegressor(LearnedMetric):
             initial = self._initial_model(plan, processes.device)
             progress.stage("Reading the data")
             teachers = Teachers(self.checkpoints, processes, progress)
-            data = collect(plan, data_to_learn, load_dataset, teachers)
+            planned = replace(plan, inputs=initial.inputs)
+            data = collect(planned, data_to_learn, load_dataset, teachers)
             for note in (*initial.notes, *data.notes):
                 progress.note(note)
             if plan.vocabulary:
@@ -156,6 +169,8 @@ class PairRegressor(LearnedMetric):
         progress.stage(f"Tokenising {len(data.texts):,} pairs")
         precision = select_precision(self.precision, processes.device)
         inputs = model.inputs(data.texts, precision, plan.most_tokens)
+        if data.views is not None:
+            inputs = replace(inputs, shown=data.views.richest)
         if inputs.surface is not None and initial.standardise_surface:
             model.network.standardise_surface(inputs.surface)
         checkpoints = None
@@ -172,6 +187,7 @@ class PairRegressor(LearnedMetric):
             development=data.development,
             seed=plan.seed,
             processes=processes,
+            views=data.views,
             checkpoints=checkpoints,
             seconds_between_checkpoints=self.seconds_between_checkpoints,
             report=_reporter(progress),
@@ -182,6 +198,7 @@ class PairRegressor(LearnedMetric):
             maps = scales.values()
         self.model_, self.digest_ = model, ""
         self.encoder_, self.references_ = initial.encoder, initial.references
+        self.set_inputs(initial.inputs)
         self.training_ = {
             **self._training_facts(data, outcome, maps),
             "processes": processes.count,
@@ -231,12 +248,21 @@ class PairRegressor(LearnedMetric):
         self.check_fitted()
         from adequa.learned.pair.devices import select_precision  # noqa: PLC0415  # needs PyTorch
 
-        expanded = segments.pairs()
-        pairs, index = distinct(list(zip(expanded.references, expanded.hypotheses, strict=True)))
+        every, segment, self.latest_views = richest_pairs(segments, self.inputs)
+        pairs, index = distinct(every)
         precision = select_precision(self.scoring_precision, self.model_.network.device)
         counts = np.bincount(index, minlength=len(pairs)).tolist()
         scores = self.model_.scores(pairs, precision, self.most_tokens, counts)
-        return reduce_pairs(scores[index], expanded.segment, self.references)
+        return reduce_pairs(scores[index], segment, self.references)
+
+    @property
+    def inputs(self) -> tuple[View, ...]:
+        """The views that it reads, the richest first; before training, the plan's."""
+        return self.inputs_ or sorted_views(self.plan.inputs or REFERENCE_ONLY)
+
+    def set_inputs(self, views: tuple[View, ...]) -> None:
+        """Set the views that it reads."""
+        self.inputs_, self.reads = views, parts_read(views)
 
     @property
     def encoder(self) -> str:
@@ -251,8 +277,22 @@ class PairRegressor(LearnedMetric):
     def counted_remarks(self) -> tuple[Remark, ...]:
         self.check_fitted()
         before = f"{self.name} read the first {self.model_.max_length} tokens only of "
-        one, many = (f" {pairs} of hypothesis and reference." for pairs in ("pair", "pairs"))
+        beside = " or ".join(self.reads)
+        one, many = (f" {pairs} of hypothesis and {beside}." for pairs in ("pair", "pairs"))
         return (Remark((before, many), (before, one), (self.model_.truncated,)),)
+
+    def signature(self, reference_count: int | None) -> Signature:
+        """The signature names the views of the latest scoring, unless there is the reference alone.
+
+        Before a scoring, it names all that this number of references allows.
+        """
+        signature = super().signature(reference_count)
+        if self.inputs == REFERENCE_ONLY:
+            return signature
+        possible = [v for v in self.inputs if (v == "source") == (reference_count == 0)]
+        views = [v for v in self.latest_views if v in possible] or possible or self.inputs
+        count, *fields = signature.fields
+        return replace(signature, fields=(count, ("inputs", "+".join(views)), *fields))
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         return (
@@ -270,6 +310,7 @@ class PairRegressor(LearnedMetric):
             "plan": self.plan.table(),
             "encoder": self.encoder,
             "references": self.references,
+            "inputs": list(self.inputs),
             "head": asdict(model.head),
             "max_length": model.max_length,
             "lowercase": model.lowercase,
@@ -328,6 +369,7 @@ class PairRegressor(LearnedMetric):
         check_choice("references", references, get_args(Reduction))
         metric = cls(plan=plan, name=description.name)
         metric.encoder_ = str(saved["encoder"])
+        metric.set_inputs(sorted_views(saved.get("inputs", REFERENCE_ONLY)))
         metric.references_ = "best" if references == "best" else "mean"
         if saved["surface"] not in ([], list(SURFACE)):
             raise AdequaError(
@@ -360,6 +402,7 @@ def _scale_facts(source: StageSource, maps: Sequence[tuple[float, float]]) -> di
     scales = [
         {
             "dataset": each.dataset,
+            **({"lp": each.lp} if each.lp else {}),
             "mean": each.mean,
             "std": each.std,
             "slope": maps[each.scale][0],

@@ -7,10 +7,10 @@ adds the tokenizer and turns texts into scores.
 Where this departs from the paper: by default the token vectors are averaged (`pooling = "cls"` is
 the paper's), and surface features, if any, go straight to the output (the skip arcs of Guzmán et
 al., 2015). What the paper leaves open is decided here: the reference is read first and the
-hypothesis second (the frozen variant of §5, `transformer-pair` of the encoders, reads the
-hypothesis first); BERT's pooler, a layer over [CLS], is not used; hidden layers are tanh; dropout
-is before every layer of the head; targets are standardised for training, and scores are scaled back
-afterwards.
+hypothesis second, with the source between them if a plan has it (the frozen variant of §5,
+`transformer-pair` of the encoders, reads the hypothesis first); BERT's pooler, a layer over [CLS],
+is not used; hidden layers are tanh; dropout is before every layer of the head; targets are
+standardised for training, and scores are scaled back afterwards.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from adequa.encoders.transformer_files import (
     writing_weights,
 )
 from adequa.learned.pair.devices import Precision, without_cudnn_attention
+from adequa.learned.pair.views import Pair
 from adequa.learned.training import isolated_randomness, seed_torch
 from adequa.runtime.batching import batches_by_length
 from adequa.segments import FloatArray, IntArray
 
 Inputs: TypeAlias = Mapping[str, Tensor]
-Pair: TypeAlias = tuple[str, str]  # reference and hypothesis, in the order they are read
 
 ENCODER_PREFIX = "encoder."  # of the names of the encoder's weights
 SKIP = "skip"  # the weights of surface features
@@ -283,18 +283,29 @@ class PairInputs:
     surface: npt.NDArray[np.float32] | None = None  # surface features, one row per pair
     precision: Precision = "fp32"
     most_tokens: int = 32_768  # in a batch, padding included
+    # The row that each pair is read as, where pairs have several views; None: pairs are rows.
+    shown: IntArray | None = None
 
     def scores(self, network: PairNetwork, pairs: IntArray) -> Tensor:
         """The scores of one batch of pairs, on the training scale."""
-        device = network.device
-        inputs = {name: to_device(table, device) for name, table in self.rows.padded(pairs).items()}
-        surface = None if self.surface is None else to_device(self.surface[pairs], device)
+        device, rows = network.device, self._rows(pairs)
+        inputs = {name: to_device(table, device) for name, table in self.rows.padded(rows).items()}
+        surface = None if self.surface is None else to_device(self.surface[rows], device)
         with torch.autocast(device.type, torch.bfloat16, enabled=self.precision == "bf16"):
             return network(inputs, surface)  # type: ignore[no-any-return]
 
     def lengths(self, pairs: IntArray) -> IntArray:
         """Number of tokens of each of these pairs."""
-        return self.rows.starts[pairs + 1] - self.rows.starts[pairs]
+        rows = self._rows(pairs)
+        return self.rows.starts[rows + 1] - self.rows.starts[rows]
+
+    @property
+    def all_lengths(self) -> IntArray:
+        """Number of tokens of every pair."""
+        return self.rows.lengths if self.shown is None else self.rows.lengths[self.shown]
+
+    def _rows(self, pairs: IntArray) -> IntArray:
+        return pairs if self.shown is None else self.shown[pairs]
 
     def padded_size(self, pairs: IntArray) -> int:
         """Number of tokens of a batch of pairs, padding included."""
@@ -344,7 +355,7 @@ class PairModel:
     ) -> PairInputs:
         """Tokenize pairs; `counts` says how often each occurs, for the number of truncated ones."""
         reader = Reader.of(self.network.encoder, self.tokenizer, self.max_length)
-        prepared = [(self._prepared(one), self._prepared(other)) for one, other in pairs]
+        prepared = [(self._first_text(pair), self._prepared(pair[-1])) for pair in pairs]
         rows = reader.read(prepared)
         truncated = reader.truncated_rows(prepared, rows)
         self.truncated += (
@@ -352,8 +363,18 @@ class PairModel:
         )
         surface = None
         if self.head.surface:
-            surface = surface_features([h for _, h in pairs], [r for r, _ in pairs])
+            surface = surface_features([pair[-1] for pair in pairs], [pair[0] for pair in pairs])
         return PairInputs(rows, surface, precision, most_tokens)
+
+    def _first_text(self, pair: Pair) -> str:
+        """What is read before the hypothesis: a source comes after a separator."""
+        reference, *source = map(self._prepared, pair[:-1])
+        return f"{reference}{self.separator}{source[0]}" if source else reference
+
+    @property
+    def separator(self) -> str:
+        """The tokenizer's token between two texts, or a line break if it has none."""
+        return self.tokenizer.sep_token or self.tokenizer.eos_token or "\n"
 
     def _prepared(self, text: str) -> str:
         return text.strip().lower() if self.lowercase else text.strip()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, 
 from adequa.damage.registry import trained_kinds
 from adequa.errors import AdequaError, nearest
 from adequa.io.text import FilePath, read_toml
+from adequa.learned.pair.views import REFERENCE_ONLY, View
 
 try:
     from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
@@ -51,6 +52,7 @@ Positive: TypeAlias = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=Fa
 _AS_LIST = BeforeValidator(lambda value: value if isinstance(value, list | tuple) else [value])
 _NOT_EMPTY = Field(min_length=1)
 Texts: TypeAlias = Annotated[tuple[Text, ...], _AS_LIST]
+Scaling: TypeAlias = Literal[False, True, "pair"]
 
 # Default settings of a new head. A plan with a start leaves them unset: the start has a head.
 HEAD_DEFAULTS: Mapping[str, Any] = {
@@ -75,7 +77,9 @@ class SourcePlan:
     lp: Texts = ()  # language pairs to use; all if empty
     sample: Count = 0  # rows to draw at random; 0 for all
     transform: Transform = "none"  # of ratings before they are learnt
-    own_scale: Switch = False  # whether each dataset of ratings has an output scale of its own
+    # Whether each dataset of ratings has an output scale of its own; "pair": each of its language
+    # pairs.
+    own_scale: Scaling = False
     # Variance of one judgement, in units of that of what the metric cannot explain.
     noise: Annotated[float, Field(strict=True, ge=0, le=1000, allow_inf_nan=False)] = 0.0
     split: Count = 4  # items per segment's preferences; 0: each preference is an item
@@ -134,7 +138,7 @@ class DevelopmentPlan:
 class Plan:
     """All settings of a training run.
 
-    In a plan with a start, settings of the head that are not given stay `UNSET`.
+    In a plan with a start, settings of the head and inputs that are not given stay `UNSET`.
 
     >>> Plan(encoder="bert").units, Plan(start="my-metric").units, Plan(start="mine", units=9).units
     (768, None, 9)
@@ -146,6 +150,8 @@ class Plan:
     start: Text = ""  # a saved pair regressor to continue from, instead of an encoder
     keep_layers: Text = ""  # layers of the encoder to keep, such as 4+8+12; empty for all
     vocabulary: Count = 0  # pieces to keep, the most frequent in the training texts; 0 for all
+    # Texts beside the hypothesis: one for all rows, or one at random of those that a row allows.
+    inputs: Annotated[tuple[View, ...], _AS_LIST, _NOT_EMPTY] = UNSET
     pooling: Text = UNSET
     layers: Text = UNSET
     hidden_layers: SmallCount = UNSET
@@ -161,7 +167,7 @@ class Plan:
     stage: Annotated[tuple[StagePlan, ...], _AS_LIST] = ()
 
     def __post_init__(self) -> None:
-        for key, value in HEAD_DEFAULTS.items():
+        for key, value in {**HEAD_DEFAULTS, "inputs": REFERENCE_ONLY}.items():
             if getattr(self, key) is UNSET and not self.start:
                 object.__setattr__(self, key, value)
 
@@ -190,6 +196,7 @@ def plan_from(table: Mapping[str, Any], origin: str) -> Plan:
         raise AdequaError(_sentence(first, origin)) from error
     _check_start(plan, origin)
     _check_layers(plan, origin)
+    check_surface(plan.inputs or (), bool(plan.surface), origin)
     _check_stages(plan, origin)
     return plan
 
@@ -216,6 +223,15 @@ def _check_layers(plan: Plan, origin: str) -> None:
         raise AdequaError(
             f'{origin}: keep_layers should be increasing numbers from 1, such as "4+8+12", not '
             f'"{plan.keep_layers}".'
+        )
+
+
+def check_surface(inputs: Sequence[View], surface: bool, origin: str) -> None:
+    """Raise if surface features, which compare with a reference, would lack one."""
+    if surface and "source" in inputs:
+        raise AdequaError(
+            f"{origin}: surface features compare a hypothesis with its reference, and with inputs "
+            '"source" there is none; leave out one of the two.'
         )
 
 

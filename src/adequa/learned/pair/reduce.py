@@ -79,7 +79,7 @@ def _replace_layers(encoder: nn.Module, old: nn.ModuleList, new: nn.ModuleList) 
                 return
 
 
-def with_vocabulary(model: PairModel, texts: Iterable[tuple[str, str]], size: int) -> PairModel:
+def with_vocabulary(model: PairModel, texts: Iterable[tuple[str, ...]], size: int) -> PairModel:
     """The model with a vocabulary of this many pieces, the most frequent ones in the texts.
 
     Special tokens and single characters stay, and count. Where the texts have fewer pieces, others
@@ -148,7 +148,7 @@ def _renumbered(content: dict[str, Any], numbers: Mapping[int, int]) -> dict[str
     }  # fmt: skip
 
 
-def _piece_counts(model: PairModel, texts: Iterable[tuple[str, str]]) -> Counter[int]:
+def _piece_counts(model: PairModel, texts: Iterable[tuple[str, ...]]) -> Counter[int]:
     """How often each piece occurs in the distinct texts."""
     backend = _backend(model.tokenizer)
     distinct = dict.fromkeys(text for pair in texts for text in pair)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adequa.learned.cards import EVALUATE_YOURSELF, as_markdown, model_card, shell, table
+from adequa.learned.pair.views import VIEWS
 from adequa.learned.results import OTHER_DATA, TrainingResult
 from adequa.metrics.saved import DIGITS
 from adequa.tables import Cell, Column, Table
@@ -17,9 +18,14 @@ if TYPE_CHECKING:
     from adequa.learned.pair.plan import StagePlan
 
 _FIGURES = {
-    "pearson": Column("pearson", "number", decimals=3, heading="Pearson"),
-    "accuracy": Column("accuracy", "number", decimals=3, heading="ordered rightly"),
+    f"{key}{suffix}": Column(
+        f"{key}{suffix}", "number", decimals=3, heading=f"{heading}{suffix.replace('_', ', ')}"
+    )
+    # In the richest view of each pair, and in every view, if the metric has several.
+    for suffix in ("", *(f"_{view}" for view in VIEWS))
+    for key, heading in (("pearson", "Pearson"), ("accuracy", "ordered rightly"))
 }
+_ALWAYS = ("pearson", "accuracy")
 _LOSS = Column("loss", "number", decimals=4)
 
 # The result of a training
@@ -36,6 +42,7 @@ def pair_result(metric: PairRegressor, folder: str | Path) -> TrainingResult:
         figures=_history(facts["history"]),
         facts={"training": dict(facts), "agreement": dict(metric.agreement_)},
         folder=str(folder),
+        verb=f"score -m {{}} -t FILE {_options(metric, 'FILE')}",
     )
 
 
@@ -138,7 +145,12 @@ def _in_words(settings: Mapping[str, float]) -> str:
 def _history(history: list[dict[str, Any]], *, with_trials: bool = True) -> Table:
     """The figures of every evaluation."""
     trial = (Column("trial", "integer"),) if with_trials else ()
-    columns = (Column("stage"), *trial, Column("step", "integer"), _LOSS, *_FIGURES.values())
+    figures = [
+        column
+        for key, column in _FIGURES.items()
+        if key in _ALWAYS or any(key in entry for entry in history)
+    ]
+    columns = (Column("stage"), *trial, Column("step", "integer"), _LOSS, *figures)
     return Table(columns, [[entry.get(column.name) for column in columns] for entry in history])
 
 
@@ -155,23 +167,36 @@ def pair_card(metric: PairRegressor) -> str:
     """The model card in Markdown: what the metric is, and every stage of its training."""
     sections = {
         "Use": [
-            shell(),
+            shell(f"adequa score -m FOLDER -t hypotheses.txt {_options(metric, '{}s.txt')}"),
             "The encoder and its tokenizer are in this folder. Higher is better; scores are on the "
             "scale of the last ratings or teacher that it was trained on.",
         ],
-        "Stages": _stages(metric.training_),
+        "Stages": _stages(metric.training_, _beside(metric)),
     }
     if "averaged" not in metric.training_:
         sections["Agreement with people while training"] = _development(metric)
     return model_card(
         metric.name,
-        f"A sentence-pair regressor: `{metric.encoder}`, fine-tuned to read a hypothesis and its "
-        f"reference together. Trained with adequa {__version__}.",
+        f"A sentence-pair regressor: `{metric.encoder}`, fine-tuned to read a hypothesis "
+        f"together with its {_beside(metric)}. Trained with adequa {__version__}.",
         sections,
     )
 
 
-def _stages(facts: Mapping[str, Any]) -> list[str]:
+_VIEW_WORDS = {"both": "reference and source", "reference": "reference", "source": "source"}
+
+
+def _beside(metric: PairRegressor) -> str:
+    """The texts that a hypothesis is read with, in words."""
+    return ", or ".join(_VIEW_WORDS[view] for view in metric.inputs)
+
+
+def _options(metric: PairRegressor, file: str) -> str:
+    """The options of the command line for what is read beside the hypothesis."""
+    return " ".join(f"-{part[0]} {file.format(part)}" for part in metric.reads)
+
+
+def _stages(facts: Mapping[str, Any], beside: str) -> list[str]:
     """The stages of a metric and its ancestors, and where the weights come from."""
     blocks = [stage_table(facts)]
     if any(ancestors(facts)):
@@ -187,7 +212,7 @@ def _stages(facts: Mapping[str, Any]) -> list[str]:
         blocks.append(f"A mean of weights was not measured while it was made: {EVALUATE_YOURSELF}")
         return blocks
     blocks.append(
-        f"{facts['pairs']:,} different pairs of reference and hypothesis in all, trained on "
+        f"{facts['pairs']:,} different pairs of hypothesis and {beside} in all, trained on "
         f"{facts['trained_on']}, {facts['precision']}."
     )
     return blocks
@@ -215,7 +240,12 @@ def _stage_rows(training: Mapping[str, Any], prefix: str = "") -> Iterator[list[
 def _output_scales(training: Mapping[str, Any]) -> str:
     """The output scales of datasets as a table; empty if there are none."""
     rows = [
-        [str(number), scale["dataset"], scale["slope"], scale["intercept"]]
+        [
+            str(number),
+            f"{scale['dataset']} {scale.get('lp', '')}".strip(),
+            scale["slope"],
+            scale["intercept"],
+        ]
         for number, sources in enumerate(training["stages"], 1)
         for source in sources
         for scale in source.get("output_scales", ())

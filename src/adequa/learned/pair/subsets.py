@@ -1,6 +1,7 @@
 """Subsets of datasets: selected rows of ratings, preferences or plain texts, without copying texts.
 
-Also the numbering of the distinct pairs of reference and hypothesis in all subsets of a training.
+Also the numbering of the distinct hypotheses with their references and sources in all subsets of a
+training.
 """
 
 from __future__ import annotations
@@ -20,6 +21,14 @@ from adequa.io.text import ignore
 from adequa.judgements import FileRows, Preferences, RatedSystems, Ratings, all_rows
 from adequa.languages import language_pair
 from adequa.learned.folds import Mask
+from adequa.learned.pair.views import (
+    REFERENCE_ONLY,
+    Pair,
+    View,
+    contexts,
+    possible_views,
+    reads_source,
+)
 from adequa.runtime.batching import distinct
 from adequa.segments import FloatArray, IntArray, Segments, concatenate
 
@@ -42,7 +51,8 @@ class Subset:
     scores: FloatArray | None  # of ratings
     languages: tuple[str, ...] | None
     file_rows: FileRows  # rows of the file that the dataset was read from
-    reference_sets: Sequence[tuple[str, ...]]  # distinct
+    # Distinct texts that outputs of one segment share: its references, and a source that is read.
+    reference_sets: Sequence[tuple[str, ...]]
     reference_set_index: IntArray  # index in `reference_sets` of every row
     rows: IntArray  # selected
     judgement_counts: IntArray | None = None  # of ratings; 0 for those that are not known
@@ -52,7 +62,7 @@ class Subset:
 
     @property
     def references(self) -> list[tuple[str, ...]]:
-        """The distinct sets of references of the selected rows."""
+        """The distinct sets of references, and sources if they are read, of the selected rows."""
         return [self.reference_sets[i] for i in np.unique(self.row_sets).tolist()]
 
     @property
@@ -89,17 +99,29 @@ class Subset:
         return np.asarray(hits[self.row_sets])
 
 
-def judged_subset(judgements: SegmentJudgements) -> Subset:
-    """All judgements that a metric can learn from: no preferences between equal texts."""
+def judged_subset(judgements: SegmentJudgements, *, with_sources: bool = False) -> Subset:
+    """All judgements that a metric can learn from: no preferences between equal texts.
+
+    `with_sources` says whether sources are read, so that outputs of a source belong together.
+    """
     languages, file_rows = judgements.ids.get("lp"), judgements.file_rows
     if isinstance(judgements, Ratings):
         sides = (_required_texts(judgements.segments, judgements),)
-        subset = _whole("ratings", judgements.name, sides, languages, file_rows)
+        subset = _whole(
+            "ratings", judgements.name, sides, languages, file_rows, with_sources=with_sources
+        )
         counts = judgements.judgement_counts
         return replace(subset, scores=judgements.scores, judgement_counts=counts)
     better = _required_texts(judgements.better, judgements)
     worse = _required_texts(judgements.worse, judgements)
-    subset = _whole("preferences", judgements.name, (better, worse), languages, file_rows)
+    subset = _whole(
+        "preferences",
+        judgements.name,
+        (better, worse),
+        languages,
+        file_rows,
+        with_sources=with_sources,
+    )
     outputs = zip(better.hypotheses, worse.hypotheses, strict=True)
     return subset.select(np.array([one != other for one, other in outputs], dtype=bool))
 
@@ -110,9 +132,17 @@ def _whole(
     sides: tuple[Segments, ...],
     languages: tuple[str, ...] | None,
     file_rows: FileRows,
+    *,
+    with_sources: bool,
 ) -> Subset:
     """All rows of a dataset."""
-    reference_sets, index = distinct(sides[0].references)
+    shared = sides[0].references
+    if with_sources and sides[0].sources is not None:
+        shared = tuple(
+            (*references, source) if source.strip() else references
+            for references, source in zip(shared, sides[0].sources, strict=True)
+        )
+    reference_sets, index = distinct(shared)
     return Subset(
         kind=kind,
         name=name,
@@ -141,7 +171,7 @@ def _required_texts(texts: Segments | None, judgements: SegmentJudgements) -> Se
     )
 
 
-def text_subset(name: str) -> Subset | None:
+def text_subset(name: str, *, with_sources: bool = False) -> Subset | None:
     """The texts of a file without judgements; None for a dataset or a file with judgements."""
     if name in DATASETS or not Path(name).is_file() or format_suffix(name) not in READERS:
         return None
@@ -149,20 +179,46 @@ def text_subset(name: str) -> Subset | None:
     if format_suffix(name) in TABLES:
         with open_table(name, ignore) as table:
             columns = set(table.column_names)
-        if columns & _JUDGEMENT_COLUMNS or not columns >= {"mt", "ref"}:
+        beside = {"ref", "src"} if with_sources else {"ref"}
+        if columns & _JUDGEMENT_COLUMNS or "mt" not in columns or not columns & beside:
             return None
         ids = ("lp",) if "lp" in columns else ()
     batches = read_table(name, keep_ids=ids)
-    texts = concatenate([replace(batch, sources=None) for batch in batches])
-    return _whole("texts", Path(name).name, (texts,), texts.ids.get("lp"), all_rows(len(texts)))
+    if not with_sources:
+        batches = (replace(batch, sources=None) for batch in batches)
+    texts = concatenate(list(batches))
+    return _text_rows(Path(name).name, texts, with_sources=with_sources)
 
 
-def system_subset(rated: RatedSystems) -> Subset:
+def system_subset(rated: RatedSystems, *, with_sources: bool = False) -> Subset:
     """The outputs of systems as plain texts, without the ratings of the systems."""
     texts = rated.outputs
     if texts is None:
         raise AdequaError(f"There are no outputs of the systems in {rated.ratings.name}.")
-    return _whole("texts", rated.ratings.name, (texts,), texts.ids.get("lp"), all_rows(len(texts)))
+    return _text_rows(rated.ratings.name, texts, with_sources=with_sources)
+
+
+def _text_rows(name: str, texts: Segments, *, with_sources: bool) -> Subset:
+    """All rows of texts without judgements."""
+    languages, rows = texts.ids.get("lp"), all_rows(len(texts))
+    return _whole("texts", name, (texts,), languages, rows, with_sources=with_sources)
+
+
+def rows_with_a_view(subset: Subset, views: Sequence[View]) -> Subset:
+    """The rows whose texts allow any of the views."""
+    texts = subset.sides[0]
+    sources = texts.sources or ("",) * len(texts)
+    mask = [
+        bool(possible_views(views, reference=texts.has_references, source=bool(source.strip())))
+        for source in map(sources.__getitem__, subset.rows.tolist())
+    ]
+    return subset.select(np.array(mask, dtype=bool))
+
+
+def by_language_pair(subset: Subset) -> list[Subset]:
+    """The rows of each language pair, in the order of their names."""
+    pairs = np.array(subset.language_pairs, dtype=str)
+    return [subset.select(pairs == pair) for pair in np.unique(pairs)]
 
 
 def with_language_pairs(subset: Subset, pairs: tuple[str, ...]) -> Subset:
@@ -190,30 +246,43 @@ def sample(subsets: list[Subset], size: int, seed: int) -> list[Subset]:
     return [subset for subset in selected if len(subset)]
 
 
-def _numbering() -> defaultdict[tuple[str, str], int]:
-    numbers: defaultdict[tuple[str, str], int] = defaultdict()
+def _numbering() -> defaultdict[Pair, int]:
+    numbers: defaultdict[Pair, int] = defaultdict()
     numbers.default_factory = numbers.__len__  # a new key gets the next number
     return numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairIndex:
-    """Numbers of the distinct pairs of reference and hypothesis, in order of appearance."""
+    """Numbers of the distinct hypotheses with the texts beside them, in order of appearance.
 
-    numbers: defaultdict[tuple[str, str], int] = field(default_factory=_numbering)
+    Each has all texts that any of the views reads: reference and hypothesis, or reference, source
+    and hypothesis.
+    """
+
+    views: tuple[View, ...] = REFERENCE_ONLY
+    numbers: defaultdict[Pair, int] = field(default_factory=_numbering)
+
+    @property
+    def reads_source(self) -> bool:
+        """Whether any of the views has the source."""
+        return reads_source(self.views)
 
     def add(self, texts: Segments, rows: IntArray) -> tuple[IntArray, IntArray]:
-        """Add the pairs of these rows with each of their references.
+        """Add the hypotheses of these rows with each of their references.
 
         Return the number of each pair, and the position of its row in `rows`.
         """
-        references = [texts.references[row] for row in rows.tolist()]
-        pairs = [
-            (reference, texts.hypotheses[row])
-            for row, row_references in zip(rows.tolist(), references, strict=True)
-            for reference in row_references
+        indices = rows.tolist()
+        beside = list(contexts(texts, indices, self.views))
+        pairs: list[Pair] = [
+            (reference, source, texts.hypotheses[row])
+            if source
+            else (reference, texts.hypotheses[row])
+            for row, row_contexts in zip(indices, beside, strict=True)
+            for reference, source in row_contexts
         ]
-        counts = np.fromiter(map(len, references), np.intp, len(references))
+        counts = np.fromiter(map(len, beside), np.intp, len(beside))
         numbers = np.fromiter(map(self.numbers.__getitem__, pairs), np.intp, len(pairs))
         return numbers, np.repeat(np.arange(len(rows)), counts)
 

@@ -115,6 +115,7 @@ def clear_teacher_cache(folder: Path) -> None:
 
 def _digest(signature: str, segments: Segments) -> str:
     digest = hashlib.sha256(signature.encode("utf-8", "surrogatepass"))
-    for hypothesis, references in zip(segments.hypotheses, segments.references, strict=True):
-        digest.update(f"{(hypothesis, references)!r}\n".encode("utf-8", "surrogatepass"))
+    sources = () if segments.sources is None else (segments.sources,)
+    for row in zip(segments.hypotheses, segments.references, *sources, strict=True):
+        digest.update(f"{row!r}\n".encode("utf-8", "surrogatepass"))
     return digest.hexdigest()[:16]

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from adequa.learned import training
 from adequa.learned.checkpoints import Checkpoints, Snapshot
 from adequa.learned.pair.data import PairData, StageSource
-from adequa.learned.pair.development import Development, criterion
+from adequa.learned.pair.development import Development, criterion, view_figures
 from adequa.learned.pair.devices import (
     Processes,
     explained_memory_errors,
@@ -42,12 +42,14 @@ from adequa.learned.pair.objectives import (
     accumulate_gradients,
 )
 from adequa.learned.pair.plan import Plan, Schedule, SourcePlan, StagePlan
+from adequa.learned.pair.views import ViewTable
 from adequa.learned.training import Evaluation, Keep, Outcome, TrainingProgress, evaluation_steps
 from adequa.segments import FloatArray, IntArray
 
 _CALIBRATION_PAIRS = 2000
 _FINITE_CHECK_PAIRS = 8  # whose scores must be finite at every evaluation
 _PREFERENCE_POOL = 8
+_VIEW_DRAWS = 1  # the last number of the seed of views; the order of items has none
 
 Calibration: TypeAlias = Callable[[PairNetwork, PairInputs], None]
 
@@ -211,6 +213,7 @@ class Run:
     development: Development
     seed: int
     processes: Processes
+    views: ViewTable | None = None  # if items have several; `inputs` show the richest
     checkpoints: Checkpoints | None = None
     seconds_between_checkpoints: float = 300.0
     report: Callable[[TrainingProgress], None] = lambda _: None
@@ -285,10 +288,14 @@ def _prepare(network: PairNetwork, stage: PairStage, run: Run) -> Callable[[], N
 
 def _evaluate(network: PairNetwork, objectives: tuple[str, ...], run: Run) -> Evaluation:
     """Figures on development data, and the criterion that weights are chosen by."""
-    pairs = np.arange(min(len(run.inputs.rows), _FINITE_CHECK_PAIRS))
+    pairs = np.arange(min(len(run.inputs.all_lengths), _FINITE_CHECK_PAIRS))
     if not np.isfinite(predict(network, run.inputs, pairs).sum()):
         return Evaluation(np.nan)
-    figures = run.development.figures(lambda pairs: predict(network, run.inputs, pairs))
+    if run.views is not None:
+        rows = replace(run.inputs, shown=None)
+        figures = view_figures(run.development, run.views, lambda r: predict(network, rows, r))
+    else:
+        figures = run.development.figures(lambda pairs: predict(network, run.inputs, pairs))
     return Evaluation(criterion(figures, objectives), figures)
 
 
@@ -302,16 +309,14 @@ class _PairBatches:
         self._network, self._run = network, run
         self._stage_index = stage_index
         self._trial_index = trial_index  # among the trials of all stages
-        self._lengths: list[IntArray] = []
-        # For each objective, the index of the latest epoch and its steps.
-        self._epochs: dict[int, tuple[int, list[IntArray]]] = {}
+        self._epochs: dict[int, _Epoch] = {}  # the latest of each objective
 
     def gradients(self, step: int) -> Tensor:
         """Add the gradients of a step to `.grad`, summed over processes; return the loss."""
         network, run = self._network, self._run
         total = torch.zeros((), device=network.device)
         for number, part in enumerate(self.trial.objectives):
-            items = self._items(step, number)
+            inputs, items = self._inputs_and_items(step, number)
             task = part.objective.task(items)
             factor = part.weight / task.weight
             if run.processes.count > 1:
@@ -322,23 +327,38 @@ class _PairBatches:
                 factor = factor if len(own) else 0.0
             seed = (run.seed, self._trial_index, step, number, run.processes.index)
             loss = _training_loss(network, task, factor)
-            total += accumulate_gradients(network, run.inputs, task.pairs, loss, seed)
+            total += accumulate_gradients(network, inputs, task.pairs, loss, seed)
         run.processes.all_reduce([p.grad for p in network.parameters() if p.grad is not None])
         run.processes.all_reduce([total])
         return total
 
-    def _items(self, step: int, number: int) -> IntArray:
-        """The items of an objective at a step."""
-        if not self._lengths:
-            tokens = self._run.inputs.rows.lengths
-            self._lengths = [part.objective.lengths(tokens) for part in self.trial.objectives]
+    def _inputs_and_items(self, step: int, number: int) -> tuple[PairInputs, IntArray]:
+        """The inputs and the items of an objective at a step."""
         part = self.trial.objectives[number]
-        epoch, index = divmod(step, step_count(len(part.objective), part.batch, 1))
-        if self._epochs.get(number, (-1,))[0] != epoch:
-            seed = (self._run.seed, self._stage_index, number, epoch)
-            steps = shuffled_steps(self._lengths[number], part.batch, part.pool, seed)
-            self._epochs[number] = epoch, steps
-        return self._epochs[number][1][index]
+        index, position = divmod(step, step_count(len(part.objective), part.batch, 1))
+        if number not in self._epochs or self._epochs[number].index != index:
+            self._epochs[number] = self._epoch(number, index)
+        epoch = self._epochs[number]
+        return epoch.inputs, epoch.steps[position]
+
+    def _epoch(self, number: int, index: int) -> _Epoch:
+        """An epoch of an objective, whose items are in views drawn for this epoch."""
+        part, run = self.trial.objectives[number], self._run
+        seed = (run.seed, self._stage_index, number, index)
+        inputs = run.inputs
+        if run.views is not None:
+            inputs = replace(inputs, shown=run.views.drawn((*seed, _VIEW_DRAWS)))
+        lengths = part.objective.lengths(inputs.all_lengths)
+        return _Epoch(index, inputs, shuffled_steps(lengths, part.batch, part.pool, seed))
+
+
+@dataclass(frozen=True, slots=True)
+class _Epoch:
+    """One pass over the items of an objective."""
+
+    index: int
+    inputs: PairInputs
+    steps: list[IntArray]  # the items of each step
 
 
 def _training_loss(network: PairNetwork, task: Task, factor: float) -> Loss:
