@@ -65,7 +65,7 @@ def test_segment_scores_of_2017() -> None:
     assert found.segments is not None
     assert found.segments.hypotheses == ("a1",)
     assert found.segments.sources == ("s1",)
-    assert found.file_rows.unused == {"no reference text": 2}
+    assert found.file_rows.unused == {"no reference text, which other rows have": 2}
 
 
 def test_rankings_of_2013() -> None:

@@ -61,7 +61,9 @@ class Segments:
     ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        lengths = {"hypotheses": len(self.hypotheses), "references": len(self.references)}
+        lengths = {"hypotheses": len(self.hypotheses)}
+        if self.sources is None or any(self.references):
+            lengths["references"] = len(self.references)
         if self.sources is not None:
             lengths["sources"] = len(self.sources)
         lengths |= {name: len(column) for name, column in self.ids.items()}
@@ -79,6 +81,7 @@ class Segments:
                 "is adequa.score."
             )
         if self.sources is not None and not any(self.references):
+            object.__setattr__(self, "references", ((),) * len(self.hypotheses))
             return
         if not all(self.references) or not all(
             map(str.strip, chain.from_iterable(self.references))

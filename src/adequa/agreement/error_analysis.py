@@ -193,7 +193,7 @@ def _rated_texts(
             "An analysis looks at hypotheses and references, and these ratings have no texts; add "
             "the columns mt and ref."
         )
-    if not chosen.segments.has_references:
+    if len(chosen) and not chosen.segments.has_references:
         raise AdequaError(
             "An analysis looks at hypotheses and references, and these ratings have sources alone; "
             "evaluate takes those, with metrics that read sources."
