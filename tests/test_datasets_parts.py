@@ -12,8 +12,7 @@ from typer.testing import CliRunner
 from adequa.agreement.protocol import Protocol, completed
 from adequa.cli.datasets import app
 from adequa.datasets import download
-from adequa.datasets.load import load_dataset
-from adequa.datasets.post_edits import detokenised
+from adequa.datasets.load import detokenised, load_dataset
 from adequa.datasets.registry import DATASETS, Dataset
 from adequa.judgements import Ratings
 from judgements import FOLDER, judgement_rows, needs_judgements

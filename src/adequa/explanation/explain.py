@@ -130,7 +130,7 @@ def explain_segments(
     systems = segments.ids.get("system", (UNNAMED,) * len(segments))
     scorer = _BaseScores(metric, segments, compute)
     rows = list(range(len(segments))) if worst is None else scorer.worst(worst)
-    run = _Run(
+    run = _Explainer(
         segments,
         metric,
         scorer,
@@ -204,7 +204,7 @@ class _BaseScores:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Run:
+class _Explainer:
     """What the explanations of all rows have in common."""
 
     segments: Segments

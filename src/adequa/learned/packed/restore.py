@@ -60,7 +60,7 @@ def restored_model(packed: PackedPair) -> PairModel:
         from transformers import BertConfig, BertModel, PreTrainedTokenizerFast  # noqa: PLC0415
 
         from adequa.learned.pair.network import Head, PairModel, PairNetwork  # noqa: PLC0415
-    graph = _Graph.read(packed.folder / MODEL)
+    graph = _ExportedWeights.read(packed.folder / MODEL)
     encoder = BertModel(BertConfig(**graph.config()), add_pooling_layer=False).eval()
     tensors = {name: torch.from_numpy(array.copy()) for name, array in graph.encoder()}
     encoder.load_state_dict(tensors)
@@ -87,7 +87,7 @@ def restored_model(packed: PackedPair) -> PairModel:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Graph:
+class _ExportedWeights:
     """The constants of an exported model."""
 
     arrays: Mapping[str, npt.NDArray[Any]]
@@ -95,7 +95,7 @@ class _Graph:
     epsilon: float
 
     @classmethod
-    def read(cls, path: Path) -> _Graph:
+    def read(cls, path: Path) -> _ExportedWeights:
         with required_packages():
             import onnx  # noqa: PLC0415
         model: onnx.ModelProto = onnx.load(path)
