@@ -60,6 +60,24 @@ def test_scores_from_sources_alone() -> None:
     assert str(both.signature).startswith("either|nrefs:1|")
 
 
+def test_the_signature_says_whether_optional_sources_were_read() -> None:
+    with_sources = adequa.score(SYSTEMS["new"], REFERENCES, Either(), sources=SOURCES)
+    without = adequa.score(SYSTEMS["new"], REFERENCES, Either())
+    assert str(with_sources.signature).startswith("either|nrefs:1|src:yes|")
+    assert str(without.signature).startswith("either|nrefs:1|src:no|")
+    assert "src" not in str(Both().signature(1, sources=True))
+
+
+def test_empty_sources_are_refused_by_metrics_that_read_them() -> None:
+    sources = ["", *SOURCES[1:]]
+    for metric in (LengthRatio(), Either(), Both()):
+        with pytest.raises(
+            AdequaError, match="reads sources, and that of .* is empty"
+        ):
+            adequa.score(SYSTEMS["new"], REFERENCES, metric, sources=sources)
+    adequa.score(SYSTEMS["new"], REFERENCES, "chrf", sources=sources)
+
+
 def test_unread_references_change_neither_score_nor_signature() -> None:
     alone, beside = (
         adequa.score(SYSTEMS["old"], references, LengthRatio(), sources=SOURCES)

@@ -56,7 +56,7 @@ from adequa.judgements import (
     without_repeats,
 )
 from adequa.progress import NO_PROGRESS, Progress
-from adequa.segments import FloatArray
+from adequa.segments import FloatArray, Segments
 
 
 def evaluate(
@@ -98,7 +98,9 @@ def evaluate(
         dataset=identified(loaded).name,
         protocol=protocol,
         selection=str(selection),
-        metrics=metric_infos(scorers, reference_count(chosen), protocol.level),
+        metrics=metric_infos(
+            scorers, reference_count(chosen), protocol.level, sources=has_sources(chosen)
+        ),
         columns=columns,
         average=columns[0] if len(columns) == 1 else macro_average(pairs, protocol),
         pooled=pooled_accuracy(pairs, protocol) if protocol.statistic == "accuracy" else None,
@@ -116,21 +118,38 @@ def evaluate(
 
 def reference_count(judgements: Judgements) -> int | None:
     """References a text, as signatures have it; None where texts differ in it or there are none."""
-    match judgements:
-        case Preferences():
-            texts = judgements.better
-        case RatedSystems():
-            texts = judgements.outputs
-        case _:
-            texts = judgements.segments
+    texts = _texts(judgements)
     return None if texts is None else texts.reference_count
 
 
+def has_sources(judgements: Judgements) -> bool | None:
+    """Whether the texts have sources; None where there are no texts."""
+    texts = _texts(judgements)
+    return None if texts is None else texts.sources is not None
+
+
+def _texts(judgements: Judgements) -> Segments | None:
+    match judgements:
+        case Preferences():
+            return judgements.better
+        case RatedSystems():
+            return judgements.outputs
+        case _:
+            return judgements.segments
+
+
 def metric_infos(
-    scorers: Sequence[Source], references: int | None, level: str = "segment"
+    scorers: Sequence[Source],
+    references: int | None,
+    level: str = "segment",
+    *,
+    sources: bool | None = None,
 ) -> tuple[MetricInfo, ...]:
     """The name and the signature of every metric."""
-    return tuple(MetricInfo(each.name, each.signature(references, level)) for each in scorers)
+    return tuple(
+        MetricInfo(each.name, each.signature(references, level, sources=sources))
+        for each in scorers
+    )
 
 
 def segment_scores(

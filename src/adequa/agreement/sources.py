@@ -64,15 +64,17 @@ class Source:
         ids = {} if self.file is None else self.file.ids
         return "system" in ids and "segment" not in ids
 
-    def signature(self, reference_count: int | None, level: str = "segment") -> str:
+    def signature(
+        self, reference_count: int | None, level: str = "segment", *, sources: bool | None = None
+    ) -> str:
         """The line that lets someone else get the same scores."""
         if self.metric is None:
             direction = str(self.higher_is_better).lower()
             file = f"{self.name}|file:{Path(self.path).name}"
             return f"{file}|higher_is_better:{direction}{self.settings}"
         if level == "segment":
-            return str(self.metric.segment_signature(reference_count))
-        return str(self.metric.signature(reference_count))
+            return str(self.metric.segment_signature(reference_count, sources=sources))
+        return str(self.metric.signature(reference_count, sources=sources))
 
     def for_language(self, target: TargetLanguage) -> Source:
         """The source with the settings of its metric that a language needs."""

@@ -22,6 +22,7 @@ from adequa.comparison.explained import explain_sample, explaining_metric
 from adequa.comparison.results import Comparison, Dimension
 from adequa.comparison.significance import (
     AgreementBins,
+    SignedTexts,
     compare_metrics,
     read_agreement,
     shipped_agreement,
@@ -151,12 +152,14 @@ def compare_outputs(
     statistics = [metric_statistics(source, outputs, progress, compute) for source in resolved]
     progress.stage("Resampling")
     counts = set(map(len, outputs.references))
-    reference_count = counts.pop() if len(counts) == 1 else None
+    texts = SignedTexts(
+        counts.pop() if len(counts) == 1 else None, sources=outputs.sources is not None
+    )
     warnings = [source.language_warning(target) for source in resolved]
     compared = tuple(
         replace(metric, warning=warning)
         for metric, warning in zip(
-            compare_metrics(statistics, settings, agreement, reference_count, progress.step),
+            compare_metrics(statistics, settings, agreement, texts, progress.step),
             warnings,
             strict=True,
         )

@@ -94,7 +94,8 @@ def rank_segments(
     metric = metric.for_language(language.code)
     wins = win_probabilities(metric, systems, progress)
     first = next(iter(systems.values()))
-    signature = str(metric.segment_signature(first.reference_count))
+    has_sources = first.sources is not None
+    signature = str(metric.segment_signature(first.reference_count, sources=has_sources))
     notes = chain.from_iterable(
         system_notes(
             name,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -49,11 +49,18 @@ _IGNORED_FIELDS = {"nrefs", *ENVIRONMENT_FIELDS}
 _ROUNDING = 1e-9
 
 
+class SignedTexts(NamedTuple):
+    """What signatures say of the texts that were compared."""
+
+    reference_count: int | None  # None where segments differ in it
+    sources: bool
+
+
 def compare_metrics(
     statistics: Sequence[MetricStatistics],
     settings: ComparisonSettings,
     agreement: Sequence[AgreementBins | None],
-    reference_count: int | None,
+    texts: SignedTexts,
     done: Done,
 ) -> tuple[MetricComparison, ...]:
     """Intervals, tests and ranks of every metric, all from the same resamples."""
@@ -71,7 +78,7 @@ def compare_metrics(
             None if each.statistics is None else _Tests(each, settings, *next(resampled)),
             settings,
             bins,
-            reference_count,
+            texts,
         )
         for each, bins in zip(statistics, agreement, strict=True)
     )
@@ -172,7 +179,7 @@ def _metric_comparison(
     tests: _Tests | None,
     settings: ComparisonSettings,
     agreement: AgreementBins | None,
-    reference_count: int | None,
+    texts: SignedTexts,
 ) -> MetricComparison:
     source, systems = metric.source, metric.systems
     count = len(systems)
@@ -185,8 +192,8 @@ def _metric_comparison(
     )
     return MetricComparison(
         name=source.name,
-        signature=source.signature(reference_count, "system"),
-        segment_signature=source.signature(reference_count),
+        signature=source.signature(texts.reference_count, "system", sources=texts.sources),
+        segment_signature=source.signature(texts.reference_count, sources=texts.sources),
         higher_is_better=source.higher_is_better,
         decimals=_FILE_DECIMALS if source.metric is None else source.metric.decimals,
         scores=source.sign * systems,

@@ -152,7 +152,9 @@ def explain_segments(
         progress.texts_scored(len(part))
     return Explanation(
         metric=metric.name,
-        signature=str(metric.segment_signature(segments.reference_count)),
+        signature=str(
+            metric.segment_signature(segments.reference_count, sources=segments.sources is not None)
+        ),
         higher_is_better=metric.higher_is_better,
         decimals=metric.decimals,
         segments=tuple(explained),

@@ -105,6 +105,9 @@ def warning_notes(warnings: Iterable[str | None]) -> tuple[str, ...]:
     return tuple(f"{WARNING} {each}" for each in dict.fromkeys(filter(None, warnings)))
 
 
+_EXCERPT = 40  # characters of a text in an error
+
+
 # What a metric may read of a segment beside the hypothesis, and whether it can do without.
 Part: TypeAlias = Literal["reference", "source"]
 Need: TypeAlias = Literal["required", "optional"]
@@ -207,7 +210,9 @@ class Metric(ABC):
         before = self.counted_remarks()
         statistics = self.checked_statistics(segments)
         return Scores(
-            signature=self.signature(segments.reference_count),
+            signature=self.signature(
+                segments.reference_count, sources=segments.sources is not None
+            ),
             segments=self.segment_scores(statistics),
             system=float(self.system_scores(statistics.sum(axis=0, keepdims=True))[0]),
             statistics=statistics,
@@ -240,29 +245,53 @@ class Metric(ABC):
 
     def check_reads(self, segments: Segments) -> None:
         """Raise where segments lack what the metric needs, or have nothing that it reads."""
-        given = {
+        given: dict[Part, bool] = {
             "reference": segments.has_references,
             "source": segments.sources is not None,
         }
         missing = [part for part, need in self.reads.items() if need == "required"]
         missing = [part for part in missing if not given[part]]
-        if not missing and any(given[part] for part in self.reads):
-            return
+        if missing or not any(given[part] for part in self.reads):
+            raise AdequaError(self._what_is_missing(missing))
+        if "source" in self.reads and segments.sources is not None:
+            self._refuse_empty_sources(segments.hypotheses, segments.sources)
+
+    def _what_is_missing(self, missing: Sequence[Part]) -> str:
         needed = missing or list(self.reads)
+        names = (" and " if missing else " or ").join(f"{part}s" for part in needed)
         options = {"reference": "-r, or a column ref", "source": "-s, or a column src"}
-        raise AdequaError(
-            f"{self.name} needs {' or '.join(f'{part}s' for part in needed)}, and there are none: "
-            f"give them ({'; '.join(options[part] for part in needed)}), or name another metric."
+        advice = (" and " if missing else "; or ").join(options[part] for part in needed)
+        return (
+            f"{self.name} needs {names}, and there are none: give them ({advice}), or name another "
+            "metric."
         )
 
-    def signature(self, reference_count: int | None) -> Signature:
-        """The line that names this score: every setting, and the version that computed it."""
+    def _refuse_empty_sources(self, hypotheses: Sequence[str], sources: Sequence[str]) -> None:
+        """Raise where some sources are empty: their scores would not be comparable with others."""
+        if all(map(str.strip, sources)):
+            return
+        text = next(
+            one for one, other in zip(hypotheses, sources, strict=True) if not other.strip()
+        )
+        raise AdequaError(
+            f'{self.name} reads sources, and that of the hypothesis "{text[:_EXCERPT]}" is empty; '
+            "give every segment its source."
+        )
+
+    def signature(self, reference_count: int | None, *, sources: bool | None = None) -> Signature:
+        """The line that names this score: every setting, and the version that computed it.
+
+        `sources` says whether the segments had sources, for metrics that can do without; None where
+        that is not known.
+        """
         if "reference" not in self.reads:
             reference_count = 0
+        names_sources = self.reads.get("source") == "optional" and sources is not None
         return Signature(
             self.name,
             (
                 ("nrefs", "var" if reference_count is None else str(reference_count)),
+                *((("src", "yes" if sources else "no"),) if names_sources else ()),
                 *self.signature_fields(),
             ),
         )
@@ -313,9 +342,11 @@ class Metric(ABC):
         """
         del file, limit
 
-    def segment_signature(self, reference_count: int | None) -> Signature:
+    def segment_signature(
+        self, reference_count: int | None, *, sources: bool | None = None
+    ) -> Signature:
         """The signature of segment scores, where their settings differ from the system score's."""
-        return self.signature(reference_count)
+        return self.signature(reference_count, sources=sources)
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         """Every setting that changes the score. By default all settings, then the versions."""

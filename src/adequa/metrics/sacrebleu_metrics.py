@@ -109,8 +109,10 @@ class SacrebleuMetric(Metric):
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         return self._signed(self._system_scorer)
 
-    def segment_signature(self, reference_count: int | None) -> Signature:
-        references = self.signature(reference_count).fields[:1]
+    def segment_signature(
+        self, reference_count: int | None, *, sources: bool | None = None
+    ) -> Signature:
+        references = self.signature(reference_count, sources=sources).fields[:1]
         return Signature(self.name, (*references, *self._signed(self._segment_scorer)))
 
     def _signed(self, scorer: SacrebleuScorer) -> tuple[tuple[str, str], ...]:

@@ -43,6 +43,7 @@ class RankedCandidates:
     order: tuple[int, ...]  # indices of candidates, the best first; ties in the order of the input
     scores: FloatArray  # by candidate
     reference_count: int
+    has_source: bool = False
 
     @property
     def best(self) -> str:
@@ -85,7 +86,12 @@ class Reranking(Result, Sequence[RankedCandidates]):
     def signature(self) -> str:
         """The signature of the scores."""
         counts = {each.reference_count for each in self.sentences}
-        return str(self.metric.segment_signature(counts.pop() if len(counts) == 1 else None))
+        references = counts.pop() if len(counts) == 1 else None
+        return str(self.metric.segment_signature(references, sources=self._has_sources))
+
+    @property
+    def _has_sources(self) -> bool:
+        return any(each.has_source for each in self.sentences)
 
     def tables(self) -> tuple[Table, ...]:
         """One row per candidate, the best of a sentence first."""
@@ -323,4 +329,6 @@ def _ranked(batch: Sequence[CandidateList], metric: Metric) -> Iterator[RankedCa
     sign = -1 if metric.higher_is_better else 1
     for each, part in zip(batch, np.split(scores, ends[:-1]), strict=True):
         order = tuple(np.argsort(sign * part, kind="stable").tolist())
-        yield RankedCandidates(each.id, each.candidates, order, part, len(each.references))
+        yield RankedCandidates(
+            each.id, each.candidates, order, part, len(each.references), each.source is not None
+        )

@@ -527,6 +527,7 @@ class _System:
     identical: int = 0  # outputs that equal a reference
     sample: list[Segments] = field(default_factory=list)  # the first ones
     reference_counts: set[int | None] = field(default_factory=set)
+    has_sources: set[bool] = field(default_factory=set)
     sums: dict[str, _Sums] = field(default_factory=dict)  # by metric label
     waiting: dict[str, list[Segments]] = field(default_factory=dict)  # whole-corpus metrics
     estimates: dict[str, RunningEstimates] = field(default_factory=dict)  # by metric label
@@ -535,6 +536,7 @@ class _System:
         self.segments += len(segments)
         self.empty += empty_outputs(segments.hypotheses)
         self.reference_counts.add(segments.reference_count)
+        self.has_sources.add(segments.sources is not None)
         self.identical += identical_outputs(segments)
         if self.segments - len(segments) < _SAMPLE:
             self.sample.append(segments.select(range(min(_SAMPLE, len(segments)))))
@@ -566,10 +568,12 @@ def _result(
 ) -> ScoredMetric:
     counts = {system.reference_count for system in systems.values()}
     reference_count = counts.pop() if len(counts) == 1 else None
+    with_sources = {each for system in systems.values() for each in system.has_sources}
+    sources = with_sources.pop() if len(with_sources) == 1 else None
     return ScoredMetric(
         name=label,
-        signature=metric.signature(reference_count),
-        segment_signature=metric.segment_signature(reference_count),
+        signature=metric.signature(reference_count, sources=sources),
+        segment_signature=metric.segment_signature(reference_count, sources=sources),
         higher_is_better=metric.higher_is_better,
         decimals=metric.decimals,
         systems=tuple(

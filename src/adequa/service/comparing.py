@@ -278,7 +278,8 @@ def rank_systems(
         resamples=request.resamples, confidence=request.confidence, seed=request.seed
     )
     first = next(iter(systems.values()))
-    signature = str(metric.segment_signature(first.reference_count))
+    has_sources = first.sources is not None
+    signature = str(metric.segment_signature(first.reference_count, sources=has_sources))
     ranking = rank_by_wins(list(systems), wins, settings, signature=signature, done=task.check)
     ranking = replace(ranking, language=target, warning=metric.language_warning(target))
     return ranking.to_dict(segments=request.segments)

@@ -29,6 +29,7 @@ from adequa.learned.pair.views import (
     REFERENCE_ONLY,
     View,
     parts_read,
+    possible_views,
     richest_pairs,
     sorted_views,
 )
@@ -83,7 +84,6 @@ class PairRegressor(LearnedMetric):
     encoder_: str = field(default="", init=False)  # the name of the pretrained encoder
     references_: Reduction | None = field(default=None, init=False)
     inputs_: tuple[View, ...] = field(default=(), init=False)  # the views that it was trained with
-    latest_views: tuple[View, ...] = field(default=(), init=False)  # of the latest scoring
     scoring_precision: str = field(default="fp32", init=False)
     most_tokens: int = field(default=_SCORING_TOKENS, init=False)
 
@@ -248,7 +248,7 @@ class PairRegressor(LearnedMetric):
         self.check_fitted()
         from adequa.learned.pair.devices import select_precision  # noqa: PLC0415  # needs PyTorch
 
-        every, segment, self.latest_views = richest_pairs(segments, self.inputs)
+        every, segment = richest_pairs(segments, self.inputs)
         pairs, index = distinct(every)
         precision = select_precision(self.scoring_precision, self.model_.network.device)
         counts = np.bincount(index, minlength=len(pairs)).tolist()
@@ -281,18 +281,22 @@ class PairRegressor(LearnedMetric):
         one, many = (f" {pairs} of hypothesis and {beside}." for pairs in ("pair", "pairs"))
         return (Remark((before, many), (before, one), (self.model_.truncated,)),)
 
-    def signature(self, reference_count: int | None) -> Signature:
-        """The signature names the views of the latest scoring, unless there is the reference alone.
+    def signature(self, reference_count: int | None, *, sources: bool | None = None) -> Signature:
+        """The signature names the view of these segments, unless there is the reference alone.
 
-        Before a scoring, it names all that this number of references allows.
+        Where it is not known whether segments have sources, it names all views that are possible.
         """
         signature = super().signature(reference_count)
         if self.inputs == REFERENCE_ONLY:
             return signature
-        possible = [v for v in self.inputs if (v == "source") == (reference_count == 0)]
-        views = [v for v in self.latest_views if v in possible] or possible or self.inputs
+        has_reference = "reference" in self.reads and reference_count != 0
+        views = [
+            possible_views(self.inputs, reference=has_reference, source=source)[:1]
+            for source in ((True, False) if sources is None else (sources,))
+        ]
+        names = dict.fromkeys(view for part in views for view in part)
         count, *fields = signature.fields
-        return replace(signature, fields=(count, ("inputs", "+".join(views)), *fields))
+        return replace(signature, fields=(count, ("inputs", "+".join(names)), *fields))
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         return (

@@ -96,27 +96,22 @@ def pair_of(view: View, reference: str, source: str, hypothesis: str) -> Pair:
     return reference if view == "both" else "", source, hypothesis
 
 
-def richest_pairs(
-    segments: Segments, views: tuple[View, ...]
-) -> tuple[list[Pair], IntArray, tuple[View, ...]]:
-    """Every hypothesis in the richest view that its texts allow, once for each reference.
+def richest_pairs(segments: Segments, views: tuple[View, ...]) -> tuple[list[Pair], IntArray]:
+    """Every hypothesis in the richest view of the segments, once for each reference.
 
-    Returns the pairs, the segment of each pair, and the views that occur. A hypothesis whose texts
-    allow no view, such as with an empty source, is in the last of the views.
+    Returns the pairs, and the segment of each pair. All segments have the same texts.
     """
+    (view, *_) = possible_views(
+        views, reference=segments.has_references, source=segments.sources is not None
+    )
     pairs: list[Pair] = []
     counts = np.empty(len(segments), np.intp)
-    occurring = set[View]()
     rows = contexts(segments, range(len(segments)), views)
     for row, (hypothesis, beside) in enumerate(zip(segments.hypotheses, rows, strict=True)):
-        reference, source = beside[0]
-        possible = possible_views(views, reference=bool(reference), source=bool(source))
-        view = (*possible, views[-1])[0]
         used = beside[:1] if view == "source" else beside
         pairs += [pair_of(view, reference, source, hypothesis) for reference, source in used]
         counts[row] = len(used)
-        occurring.add(view)
-    return pairs, np.repeat(np.arange(len(counts)), counts), sorted_views(occurring)
+    return pairs, np.repeat(np.arange(len(counts)), counts)
 
 
 @dataclass(frozen=True, slots=False, eq=False)
