@@ -23,6 +23,7 @@ from adequa.metrics.base import plain_remarks
 from adequa.metrics.registry import METRICS, load_metric, with_absolute_paths
 from adequa.progress import Progress
 from adequa.segments import Segments
+from source_metrics import Either, LengthRatio
 from test_cli import EXAMPLES, adequa
 from tiny_encoders import write_vectors
 
@@ -92,6 +93,15 @@ def test_features_are_the_scores_of_the_metrics(features: list[Features]) -> Non
     np.testing.assert_allclose(features[0], np.column_stack(expected), rtol=1e-6)
     assert metric.needs_whole_corpus  # as NIST does
     assert not fitted(ratings, *FEW).needs_whole_corpus
+
+
+def test_a_blend_reads_what_its_parts_read() -> None:
+    assert Blend(metrics=(LengthRatio(),)).reads == {"source": "required"}
+    assert Blend(metrics=(Either(),)).reads == {"reference": "optional", "source": "optional"}
+    both = Blend(metrics=(Either(), LengthRatio()))
+    assert both.reads == {"reference": "optional", "source": "required"}
+    assert list(Blend(metrics=(LengthRatio(), "wer")).reads) == ["reference", "source"]
+    assert Blend(metrics=(), columns=("qe",)).reads == {"reference": "required"}
 
 
 def test_the_default_features_do_not_depend_on_the_registry() -> None:

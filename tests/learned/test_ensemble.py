@@ -29,6 +29,7 @@ from adequa.metrics.base import plain_remarks
 from adequa.metrics.registry import load_metric
 from adequa.metrics.sacrebleu_metrics import CHRF
 from adequa.segments import Segments
+from source_metrics import register
 from tiny_encoders import write_words
 from tiny_packed import tiny_packed
 
@@ -122,6 +123,25 @@ def test_the_squared_error_is_never_above_the_mean_of_the_parts(
     assert mean == pytest.approx(math.fsum(part_scores) / len(part_scores), abs=1e-6)
     errors = [(score - judged) ** 2 for score in part_scores]
     assert (mean - judged) ** 2 <= math.fsum(errors) / len(part_scores) * (1 + 1e-9) + 1e-6
+
+
+def test_an_ensemble_reads_what_its_parts_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch)
+    blend("one", 1.0, lexical="length-ratio")
+    blend("two", 4.0, lexical="either")
+    blend("three", 2.0)
+    ensemble = Ensemble.of(["one", "two"], "mean").save("mean")
+    assert ensemble.reads == {"reference": "optional", "source": "required"}
+    bare = Segments(SOME.hypotheses, ((),) * 3, sources=SOME.hypotheses)
+    assert load_metric("mean").score(bare).segments == pytest.approx([2.5] * 3)
+    assert (
+        "-t hypotheses.txt -r references.txt -s sources.txt" in Path("mean/README.md").read_text()
+    )
+    assert "mean -t FILE -r FILE -s FILE" in str(ensemble.training_result("mean"))
+    with pytest.raises(AdequaError, match="mean needs sources, and there are none"):
+        ensemble.score(SOME)
+    nested = Ensemble.of(["mean", "three"])
+    assert nested.reads == {"reference": "required", "source": "required"}
 
 
 def test_shares_by_hand() -> None:

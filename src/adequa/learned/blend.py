@@ -24,7 +24,7 @@ from adequa.learned.ensemble import Ensemble
 from adequa.learned.folds import reference_groups, validation_agreement
 from adequa.learned.packed.metric import PackedPair
 from adequa.learned.saved import essential_signature
-from adequa.metrics.base import Metric, Remark, batched_statistics, check_choice
+from adequa.metrics.base import Metric, Remark, batched_statistics, check_choice, combined_reads
 from adequa.metrics.registry import check_settings, load_metric, with_absolute_paths
 from adequa.metrics.saved import DIGITS, Description
 from adequa.progress import NO_PROGRESS, Progress
@@ -72,6 +72,8 @@ class Blend(LearnedMetric):
         self.parts = tuple(load_metric(metric) for metric in self.metrics)
         if not self.parts and not self.columns:
             raise AdequaError("A blend needs at least one metric or column of scores.")
+        if self.parts:
+            self.reads = combined_reads(self.parts)
         self.needs_whole_corpus = any(part.needs_whole_corpus for part in self.parts)
         self.caches_scores = any(part.caches_scores for part in self.parts)
         limits = [p.max_references for p in self.parts if p.max_references is not None]

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from adequa.learned.base import LearnedMetric
-from adequa.learned.results import agreement_table, basis
+from adequa.learned.results import agreement_table, basis, reads_options
+from adequa.metrics.base import Metric
 from adequa.tables import Column, Table
 from adequa.version import __version__
 
@@ -34,6 +35,11 @@ def model_card(name: str, summary: str, sections: Mapping[str, Iterable[str]]) -
     for heading, content in sections.items():
         blocks += [f"## {heading}", *content]
     return "\n\n".join(blocks) + "\n"
+
+
+def score_command(metric: Metric) -> str:
+    """Return the command that scores with the metric in FOLDER."""
+    return f"adequa score -m FOLDER -t hypotheses.txt {reads_options(metric, '{}s.txt')}"
 
 
 def shell(command: str = SCORE_COMMAND) -> str:
@@ -107,7 +113,7 @@ def ratings_card(
         metric.name,
         f"{summary} Trained with adequa {__version__}.",
         {
-            "Use": [shell(), f"{requirements} Higher is better; {scale}."],
+            "Use": [shell(score_command(metric)), f"{requirements} Higher is better; {scale}."],
             "Training data": training_data(metric.training_),
             "Settings": [settings_table({**metric.settings(), **metric.training_["chosen"]})],
             "Agreement with people while training": _agreement(metric),

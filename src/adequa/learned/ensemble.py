@@ -26,11 +26,11 @@ import numpy as np
 from adequa.errors import AdequaError, UnknownSettingError
 from adequa.io.atomic import digest_of
 from adequa.learned.base import LearnedMetric
-from adequa.learned.cards import as_markdown, model_card, shell
+from adequa.learned.cards import as_markdown, model_card, score_command, shell
 from adequa.learned.packed.metric import PackedPair
-from adequa.learned.results import TrainingResult
+from adequa.learned.results import TrainingResult, score_verb
 from adequa.metrics import saved
-from adequa.metrics.base import Metric, Remark, batched_statistics
+from adequa.metrics.base import Metric, Remark, batched_statistics, combined_reads
 from adequa.metrics.registry import DESCRIPTION, load_metric, with_absolute_paths
 from adequa.segments import ENVIRONMENT_FIELDS, FloatArray, Segments
 from adequa.tables import Column, Table
@@ -108,6 +108,7 @@ class Ensemble(saved.SavedMetric):
             raise AdequaError("An ensemble needs at least two metrics.")
         _check_distinct(self.parts)
         metrics = [part.metric for part in self.parts]
+        self.reads = combined_reads(metrics)
         self.needs_whole_corpus = any(metric.needs_whole_corpus for metric in metrics)
         limits = [m.max_references for m in metrics if m.max_references is not None]
         self.max_references = min(limits, default=None)
@@ -171,6 +172,7 @@ class Ensemble(saved.SavedMetric):
             figures=parts,
             facts={"parts": [part.facts() for part in self.parts]},
             folder=str(folder),
+            verb=score_verb(self),
         )
 
     def save(self, folder: str | Path) -> Ensemble:
@@ -333,7 +335,7 @@ def _card(ensemble: Ensemble) -> str:
         f"The mean of the scores of {len(ensemble.parts)} metrics. Made with adequa {__version__}.",
         {
             "Use": [
-                shell(),
+                shell(score_command(ensemble)),
                 "Higher is better. Settings go to all parts that know them: "
                 "`-m FOLDER:device=cpu`; `-m FOLDER:part1.encoder=PATH` is for the first part "
                 "alone.",

@@ -16,6 +16,7 @@ from adequa.tables import Column, Result, Table
 
 if TYPE_CHECKING:
     from adequa.learned.base import LearnedMetric
+    from adequa.metrics.base import Metric
 
 OTHER_DATA = "`adequa evaluate` measures on other data"
 
@@ -61,6 +62,16 @@ def how_to_use(folder: str, verb: str = "score -m {} -t FILE -r FILE") -> str:
     return printable(f"Saved in {folder}; use it with: adequa {verb.format(path)}")
 
 
+def score_verb(metric: Metric) -> str:
+    """The command that scores with a metric, with the options for what it reads."""
+    return f"score -m {{}} -t FILE {reads_options(metric, 'FILE')}"
+
+
+def reads_options(metric: Metric, file: str) -> str:
+    """The options of the command line for what is read beside the hypothesis."""
+    return " ".join(f"-{part[0]} {file.format(part)}" for part in metric.reads)
+
+
 def trained_on(name: str, facts: Mapping[str, Any], judgements: str = "ratings") -> str:
     """The title of a report.
 
@@ -83,6 +94,7 @@ def ratings_result(metric: LearnedMetric, folder: str | Path) -> TrainingResult:
         figures=figures,
         facts={"training": dict(facts), "agreement": dict(agreement)},
         folder=str(folder),
+        verb=score_verb(metric),
     )
 
 

@@ -19,7 +19,7 @@ from functools import cache
 from importlib.metadata import version
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -111,6 +111,17 @@ _EXCERPT = 40  # characters of a text in an error
 # What a metric may read of a segment beside the hypothesis, and whether it can do without.
 Part: TypeAlias = Literal["reference", "source"]
 Need: TypeAlias = Literal["required", "optional"]
+
+
+def combined_reads(metrics: Iterable[Metric]) -> dict[Part, Need]:
+    """What metrics together read of a segment: required where any of them requires it."""
+    needs = [need for metric in metrics for need in metric.reads.items()]
+    parts: tuple[Part, ...] = get_args(Part)
+    return {
+        part: "required" if (part, "required") in needs else "optional"
+        for part in parts
+        if any(part == name for name, _ in needs)
+    }
 
 
 def reads_in_words(reads: Mapping[Part, Need]) -> str:

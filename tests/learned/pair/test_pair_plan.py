@@ -189,6 +189,10 @@ BAD = {
         "inputs should be 'both', 'reference' or 'source', not 'sources'",
     ),
     "no input": (plan(inputs=[]), "inputs has no value"),
+    "crossed outputs without a view of the reference": (
+        plan(TAUGHT | {"crossed": 1}, inputs=["both", "source"]),
+        "crossed takes other outputs as references and leaves out sources",
+    ),
     "surface features without a reference": (
         plan(inputs=["source"], surface=True),
         "surface features compare a hypothesis with its reference",

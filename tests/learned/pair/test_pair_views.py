@@ -26,7 +26,7 @@ torch = pytest.importorskip("torch", reason="training needs PyTorch")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
 from adequa.learned.pair.data import PairData, collect  # noqa: E402
-from adequa.learned.pair.objectives import RatingRegression  # noqa: E402
+from adequa.learned.pair.objectives import Distillation, RatingRegression  # noqa: E402
 from tiny_pair_data import NONE_HELD_OUT, lengths_as_scores  # noqa: E402  # needs PyTorch
 
 QUICK = StagePlan("ratings", batch=(8,), epochs=(4.0,), learning_rate=(5e-3,))
@@ -201,6 +201,37 @@ def test_a_teacher_that_needs_references_scores_those_that_have_them() -> None:
     assert all(len(pair) == 2 or pair[0] or pair[1] for pair in result.texts)
     with pytest.raises(AdequaError, match="chrf needs a reference, and no text to distil has that"):
         gathered(ALL, stage, data=both[1:])
+
+
+def test_outputs_against_each_other_have_no_source() -> None:
+    """A source and an output have one target: the score against the reference of the source."""
+    stage = replace(SHORT, objective="distillation", teacher=("chrf",))
+    plain = gathered(ALL, stage, data=[ratings(12)])
+    crossed = gathered(ALL, replace(stage, crossed=2), data=[ratings(12)])
+    more = set(crossed.texts) - set(plain.texts)
+    assert more
+    assert all(len(pair) == 2 for pair in more)  # reference and hypothesis
+    assert crossed.views is not None
+    (source,) = crossed.stages[0]
+    assert isinstance(source.objective, Distillation)
+    targets = dict[int, set[float]]()
+    shown = crossed.views.in_view("source")[source.objective.pairs]
+    for pair, target in zip(shown.tolist(), source.objective.targets.tolist(), strict=True):
+        if pair >= 0:
+            targets.setdefault(pair, set()).add(target)
+    assert targets
+    assert all(len(each) == 1 for each in targets.values())
+
+
+def test_outputs_against_each_other_need_what_they_have(encoder: str, tmp_path: Path) -> None:
+    folder = str(tmp_path / "both")
+    fitted(encoder, ("both",), stage=(SHORT,)).save(folder)
+    stage = replace(SHORT, objective="distillation", teacher=(folder,), crossed=1)
+    with pytest.raises(AdequaError, match="needs a source, and outputs that are distilled against"):
+        gathered(ALL, stage, data=[ratings(12)])
+    plan = Plan(start=folder, stage=(replace(stage, teacher=("chrf",)),))
+    with pytest.raises(AdequaError, match='crossed takes other outputs .* inputs with "reference"'):
+        PairRegressor(plan, device="cpu").fit([ratings(12)])
 
 
 def test_a_teacher_may_read_sources(unified: str) -> None:

@@ -567,6 +567,7 @@ def _taught(
 ) -> _Taught:
     """The pairs of texts, of outputs against each other, and of joined texts, with their scores."""
     if source.crossed and segments.has_references:
+        _check_teachers_of_crossed(source.teacher, segments)
         segments = concatenate([segments, crossed_outputs(segments, source.crossed, seed)])
     pairs, rows = index.add(segments, np.arange(len(segments)))
     scores = teach(source.teacher, segments)
@@ -577,6 +578,18 @@ def _taught(
         pairs = np.concatenate([pairs, joined_pairs])
         targets = np.concatenate([targets, joined.mean_scores(scores)[joined_rows]])
     return _Taught(pairs, targets, len(segments), len(pairs) - len(rows))
+
+
+def _check_teachers_of_crossed(teachers: Sequence[str], segments: Segments) -> None:
+    """Raise if a teacher needs sources, which outputs against each other do not have."""
+    if segments.sources is None:
+        return  # and such a teacher could score none of the texts
+    for teacher in teachers:
+        if load_metric(teacher).reads.get("source") == "required":
+            raise AdequaError(
+                f"{teacher} needs a source, and outputs that are distilled against each other "
+                "(crossed) have none; leave out crossed, or name another teacher."
+            )
 
 
 def _teachable(
@@ -644,25 +657,24 @@ def _selected_sides(subset: Subset) -> Iterator[Segments]:
 def crossed_outputs(texts: Segments, count: int, seed: int) -> Segments:
     """Each output paired with up to `count` other outputs of its references as references.
 
-    A teacher can score such pairs, and they are of other kinds than judged ones.
+    A teacher can score such pairs, and they are of other kinds than judged ones. They have no
+    source: beside that, the output already has the score against its own references.
     """
     random = np.random.default_rng(seed)
-    by_texts = defaultdict[tuple[tuple[str, ...], str], list[str]](list)
-    sources = texts.sources or ("",) * len(texts)
-    rows = zip(texts.hypotheses, texts.references, sources, strict=True)
-    for hypothesis, references, source in rows:
+    by_references = defaultdict[tuple[str, ...], dict[str, None]](dict)
+    for hypothesis, references in zip(texts.hypotheses, texts.references, strict=True):
         if hypothesis.strip():  # an empty text cannot be a reference
-            by_texts[references, source].append(hypothesis)
+            by_references[references][hypothesis] = None
     pairs = [
-        (outputs[i], outputs[(i + step) % len(outputs)], source)
-        for (_, source), outputs in by_texts.items()
+        (outputs[i], outputs[(i + step) % len(outputs)])
+        for outputs in map(list, by_references.values())
         for i in range(len(outputs))
         for step in 1 + random.choice(len(outputs) - 1, min(count, len(outputs) - 1), replace=False)
     ]
     return Segments(
-        hypotheses=tuple(hypothesis for hypothesis, _, _ in pairs),
-        references=tuple((other,) for _, other, _ in pairs),
-        sources=None if texts.sources is None else tuple(source for _, _, source in pairs),
+        hypotheses=tuple(hypothesis for hypothesis, _ in pairs),
+        references=tuple((other,) for _, other in pairs),
+        sources=None if texts.sources is None else ("",) * len(pairs),
     )
 
 

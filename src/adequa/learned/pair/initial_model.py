@@ -23,7 +23,7 @@ from adequa.encoders.transformer_files import (
 from adequa.errors import AdequaError
 from adequa.learned.pair.devices import check_training_memory
 from adequa.learned.pair.network import Head, PairModel, PairNetwork
-from adequa.learned.pair.plan import HEAD_DEFAULTS, UNSET, Plan, check_surface
+from adequa.learned.pair.plan import HEAD_DEFAULTS, UNSET, Plan, check_crossed, check_surface
 from adequa.learned.pair.reduce import kept_layers, with_layers
 from adequa.learned.pair.views import REFERENCE_ONLY, View, sorted_views
 from adequa.learned.training import isolated_randomness
@@ -123,6 +123,7 @@ def from_metric(
     _check_head(plan, start.model_)
     inputs = sorted_views(plan.inputs or start.inputs)
     check_surface(inputs, bool(start.model_.head.surface), plan.start)
+    check_crossed(inputs, plan, plan.start)
     check_training_memory(start.model_.network, device)
     return InitialModel(
         model=_with_kept_layers(start.model_, plan),

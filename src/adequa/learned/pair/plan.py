@@ -197,6 +197,8 @@ def plan_from(table: Mapping[str, Any], origin: str) -> Plan:
     _check_start(plan, origin)
     _check_layers(plan, origin)
     check_surface(plan.inputs or (), bool(plan.surface), origin)
+    if plan.inputs:  # else those of the start, which is not loaded yet
+        check_crossed(plan.inputs, plan, origin)
     _check_stages(plan, origin)
     return plan
 
@@ -232,6 +234,16 @@ def check_surface(inputs: Sequence[View], surface: bool, origin: str) -> None:
         raise AdequaError(
             f"{origin}: surface features compare a hypothesis with its reference, and with inputs "
             '"source" there is none; leave out one of the two.'
+        )
+
+
+def check_crossed(inputs: Sequence[View], plan: Plan, origin: str) -> None:
+    """Raise if outputs against each other, which have no source, could not be read."""
+    sources = (source for stage in plan.stage for source in (stage, *stage.beside))
+    if "reference" not in inputs and any(source.crossed for source in sources):
+        raise AdequaError(
+            f"{origin}: crossed takes other outputs as references and leaves out sources, which "
+            'needs inputs with "reference"; add it, or leave out crossed.'
         )
 
 

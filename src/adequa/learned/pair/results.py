@@ -6,9 +6,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adequa.learned.cards import EVALUATE_YOURSELF, as_markdown, model_card, shell, table
+from adequa.learned.cards import (
+    EVALUATE_YOURSELF,
+    as_markdown,
+    model_card,
+    score_command,
+    shell,
+    table,
+)
 from adequa.learned.pair.views import VIEWS
-from adequa.learned.results import OTHER_DATA, TrainingResult
+from adequa.learned.results import OTHER_DATA, TrainingResult, score_verb
 from adequa.metrics.saved import DIGITS
 from adequa.tables import Cell, Column, Table
 from adequa.version import __version__
@@ -42,7 +49,7 @@ def pair_result(metric: PairRegressor, folder: str | Path) -> TrainingResult:
         figures=_history(facts["history"]),
         facts={"training": dict(facts), "agreement": dict(metric.agreement_)},
         folder=str(folder),
-        verb=f"score -m {{}} -t FILE {_options(metric, 'FILE')}",
+        verb=score_verb(metric),
     )
 
 
@@ -167,7 +174,7 @@ def pair_card(metric: PairRegressor) -> str:
     """The model card in Markdown: what the metric is, and every stage of its training."""
     sections = {
         "Use": [
-            shell(f"adequa score -m FOLDER -t hypotheses.txt {_options(metric, '{}s.txt')}"),
+            shell(score_command(metric)),
             "The encoder and its tokenizer are in this folder. Higher is better; scores are on the "
             "scale of the last ratings or teacher that it was trained on.",
         ],
@@ -189,11 +196,6 @@ _VIEW_WORDS = {"both": "reference and source", "reference": "reference", "source
 def _beside(metric: PairRegressor) -> str:
     """The texts that a hypothesis is read with, in words."""
     return ", or ".join(_VIEW_WORDS[view] for view in metric.inputs)
-
-
-def _options(metric: PairRegressor, file: str) -> str:
-    """The options of the command line for what is read beside the hypothesis."""
-    return " ".join(f"-{part[0]} {file.format(part)}" for part in metric.reads)
 
 
 def _stages(facts: Mapping[str, Any], beside: str) -> list[str]:
