@@ -495,6 +495,16 @@ def test_only_unmapped_parts_may_not_come_late() -> None:
     assert error(path).startswith('t.jsonl, line 2 has "system", which the first row has not')
 
 
+def test_references_are_in_every_row_or_in_none() -> None:
+    rows: Rows = [{"mt": "a", "src": "x"}, {"mt": "b", "src": "y", "ref": "z"}]
+    assert error(write_jsonl("t.jsonl", rows)) == (
+        't.jsonl, line 2 has "ref", which the first row has not; give it in every row or in none.'
+    )
+    aliased: Rows = [rows[0], {"mt": "b", "src": "y", "reference": ["z"]}]
+    assert 'has "reference", which the first row' in error(write_json("t.json", aliased))
+    assert error(write_jsonl("t.jsonl", rows[::-1])).startswith("t.jsonl, line 2")
+
+
 def test_ids_are_not_empty() -> None:
     path = write("t.tsv", "mt\tref\tsystem\nh\tr\ta\nh\tr\t \n")
     assert error(path) == 't.tsv, line 3: "system" is empty.'

@@ -318,7 +318,8 @@ def _late_names(table: OpenTable, layout: Layout, options: ReadOptions) -> tuple
     """Columns of optional fields that the first row lacks, so that later rows may not have them."""
     if not table.ragged:
         return ()
-    absent = [field for field in ("src", "system") if getattr(layout, field) is None]
+    present = {"src": layout.src, "system": layout.system, "ref": layout.refs}
+    absent = [field for field, columns in present.items() if not columns]
     mapped = {*chain.from_iterable(options.columns.values())}
     return tuple(name for field in absent for name in FIELDS[field] if name not in mapped)
 
