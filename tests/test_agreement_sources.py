@@ -110,9 +110,11 @@ def test_a_metric_that_reads_sources_needs_them() -> None:
     )
 
 
-def test_one_score_serves_one_source() -> None:
-    """Equal outputs of different sources are different outputs."""
-    rows = [{"system": "A", "src": src, "mt": "same", "score": 1} for src in ("one", "two")]
+@pytest.mark.parametrize("more", [{}, {"ref": "r"}])
+def test_one_score_serves_one_source(more: dict[str, object]) -> None:
+    """Equal outputs of different sources are different outputs, with and without references."""
+    row = {"system": "A", "mt": "same", "score": 1, **more}
+    rows = [{**row, "src": src} for src in ("one", "two")]
     scores = ScoreFile("file", {"system": ("A",)}, np.array([0.5]))
     assert "several of the judged outputs are system A" in error(evaluate, write(rows), scores)
 

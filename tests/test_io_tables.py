@@ -495,6 +495,50 @@ def test_only_unmapped_parts_may_not_come_late() -> None:
     assert error(path).startswith('t.jsonl, line 2 has "system", which the first row has not')
 
 
+def test_references_are_in_every_row_or_in_none() -> None:
+    rows: Rows = [{"mt": "a", "src": "x"}, {"mt": "b", "src": "y", "ref": "z"}]
+    assert error(write_jsonl("t.jsonl", rows)) == (
+        't.jsonl, line 2 has "ref", which the first row has not; give it in every row or in none.'
+    )
+    aliased: Rows = [rows[0], {"mt": "b", "src": "y", "reference": ["z"]}]
+    assert 'has "reference", which the first row' in error(write_json("t.json", aliased))
+    assert error(write_jsonl("t.jsonl", rows[::-1])).startswith(
+        "t.jsonl, line 2: some rows have a reference and others none"
+    )
+
+
+@pytest.mark.parametrize("blank", [None, " ", [], [""]])
+@pytest.mark.parametrize("put", [write_jsonl, write_json])
+def test_empty_references_beside_sources_are_none(put: Callable[..., str], blank: object) -> None:
+    rows: Rows = [{"mt": "a", "src": "x", "ref": blank}, {"mt": "b", "src": "y", "ref": blank}]
+    path = put(f"t.{put.__name__[6:]}", rows)
+    assert not read(path).has_references
+    assert not read(path, batch=1).has_references
+    del rows[0]["ref"]
+    assert not read(put(path, rows)).has_references
+    without = [{"mt": "a", "ref": blank}]
+    assert '"ref"' in error(put(path, without))
+
+
+def test_an_empty_column_of_references_in_tsv_and_parquet() -> None:
+    assert not read(write("t.tsv", "mt\tsrc\tref\na\tx\t\nb\ty\t \n")).has_references
+    rows: Rows = [{"mt": "a", "src": "x", "ref": None}]
+    assert not read(write_parquet("t.parquet", rows)).has_references
+
+
+@pytest.mark.parametrize("refs", [["z", ""], ["", "z"], ["z", None], [None, "z"]])
+@pytest.mark.parametrize("batch", [1, 10])
+def test_some_rows_without_a_reference(refs: list[object], batch: int) -> None:
+    rows: Rows = [{"mt": "a", "src": "x", "ref": ref} for ref in refs]
+    row = 2 if batch == 1 or refs[0] else 1
+    with pytest.raises(AdequaError) as caught:
+        read(write_jsonl("t.jsonl", rows), batch=batch)
+    assert str(caught.value) == (
+        f"t.jsonl, line {row}: some rows have a reference and others none; give it to all, or "
+        "leave the column out."
+    )
+
+
 def test_ids_are_not_empty() -> None:
     path = write("t.tsv", "mt\tref\tsystem\nh\tr\ta\nh\tr\t \n")
     assert error(path) == 't.tsv, line 3: "system" is empty.'

@@ -85,20 +85,54 @@ def test_parquet_whose_references_are_null(tmp_path: Path, kind: pa.DataType) ->
     )
 
 
-def test_rows_with_and_without_a_reference(tmp_path: Path) -> None:
-    """A metric that can do without reads a reference where there is one."""
+def test_rows_that_lack_a_text_of_the_first_row(tmp_path: Path) -> None:
+    """One column never holds scores with and without references."""
     refs: list[object] = ["A house.", None, ["", " "], "A cat."]
     rows = [{**row, "ref": ref} for row, ref in zip([*ROWS, ROWS[0]], refs, strict=True)]
     rows[3]["src"] = ""
     path = write_jsonl(tmp_path / "in" / "a.jsonl", [*rows, {"mt": "A cat."}])
     result = scored(path, "either-length")
     values = [row["either-length"] for row in read_jsonl(tmp_path / "out" / "a.jsonl")]
-    assert values == [2.0, pytest.approx(15 / 17), pytest.approx(1 / 24), 2.0, None]
-    assert result.first_reason == (
-        'a.jsonl, line 5: "src" is empty, and there is no reference either.'
-    )
+    assert values == [2.0, None, None, None, None]
+    reasons = [row["unscored"] for row in read_jsonl(tmp_path / "out" / "a.jsonl")]
+    lacks = "a.jsonl, line {}: there is no {}, and the first row of the corpus has one; score rows "
+    for line, part in ((2, "reference"), (3, "reference"), (4, "source"), (5, "reference")):
+        assert reasons[line - 1].startswith(lacks.format(line, part))
+    assert result.unscored == 4
     (metric,) = result.results.metrics
-    assert str(metric.signature).startswith("either-length|nrefs:var|")
+    assert str(metric.signature).startswith("either-length|nrefs:1|")
+
+
+def test_the_first_row_of_the_corpus_counts_in_every_shard(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    nothing, more = {"mt": "A cat."}, {**ROWS[1], "ref": "Two old houses."}
+    write_jsonl(folder / "a.jsonl", [nothing, *ROWS[:1] * 120, more])
+    write_jsonl(folder / "b.jsonl", [more, ROWS[0]])
+    result = score_corpus(folder, tmp_path / "out", "either-length", language="en")
+    assert result.unscored == 3
+    last = read_jsonl(tmp_path / "out" / "a.jsonl")[-1]
+    assert (last["either-length"], last["unscored"]) == (
+        None,
+        "a.jsonl, line 122: there is a reference, and the first row of the corpus has none; score "
+        "rows with and without a reference apart.",
+    )
+    scores = [row["either-length"] for row in read_jsonl(tmp_path / "out" / "b.jsonl")]
+    assert scores == [None, pytest.approx(8 / 9)]
+    assert str(result.results.metrics[0].signature).startswith("either-length|nrefs:0|")
+    job = json.loads((tmp_path / "out" / FOLDER / "job.json").read_text())
+    assert job["texts"] == {"reference": "left out", "source": "given"}
+    write_jsonl(folder / "a.jsonl", [more])
+    assert "texts reference was left out then, and is given now" in error(
+        score_corpus, folder, tmp_path / "out", "either-length"
+    )
+
+
+def test_references_without_sources_are_of_one_kind(tmp_path: Path) -> None:
+    rows = [{"mt": "a", "ref": "b"}, {"mt": "a", "ref": "b", "src": "c"}]
+    path = write_jsonl(tmp_path / "in" / "a.jsonl", rows)
+    result = scored(path, "either-length", "chrf")
+    assert result.unscored == 1
+    assert "line 2: there is a source, and the first row" in str(result.first_reason)
 
 
 def test_rows_without_a_source(tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import adequa
 from adequa import AdequaError, Segments
-from adequa.segments import concatenate
+from adequa.segments import as_segments, concatenate
 
 ROWS = st.lists(
     st.tuples(st.text(), st.lists(st.text(min_size=1).filter(str.strip), min_size=1), st.text()),
@@ -73,3 +74,20 @@ def test_rows_cannot_change_later() -> None:
 def test_rows_must_match(arguments: tuple[object, ...], sentence: str) -> None:
     with pytest.raises(AdequaError, match=sentence):
         Segments(*arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("blank", [None, float("nan"), " ", []])
+def test_data_frames_whose_references_are_empty(blank: object) -> None:
+    pd = pytest.importorskip("pandas")
+    columns = {"mt": ["a", "b"], "src": ["x", "y"]}
+    for null in (blank, pd.NA):
+        segments = as_segments(pd.DataFrame({**columns, "ref": [null, null]}))
+        assert not segments.has_references
+        assert not adequa.read(pd.DataFrame({**columns, "ref": [blank] * 2})).has_references
+        mixed = pd.DataFrame({**columns, "ref": ["z", null]})
+        with pytest.raises(AdequaError, match="some rows have a reference and others none; give"):
+            as_segments(mixed)
+    with pytest.raises(AdequaError, match="row 2: some rows have a reference and others none"):
+        adequa.read(pd.DataFrame({**columns, "ref": ["z", blank]}))
+    with pytest.raises(AdequaError):
+        as_segments(pd.DataFrame({"mt": ["a"], "ref": [blank]}))

@@ -324,6 +324,9 @@ def _from_frame(frame: Frame) -> Segments:
         if len(matching) > 1:
             raise AdequaError(f"The data frame has columns {' and '.join(matching)}; leave one.")
         columns |= zip([part], matching, strict=False)
+    has_references = "ref" in columns
+    if has_references and "src" in columns:
+        has_references = _some_references(f'frame["{columns["ref"]}"]', frame[columns["ref"]])
     # Sources serve for metrics that need no reference.
     for part in ("mt", *(() if "src" in columns else ("ref",))):
         if part not in columns:
@@ -334,7 +337,7 @@ def _from_frame(frame: Frame) -> Segments:
     others = [name for name in names if name not in columns.values()]
     hypotheses = as_strings(f'frame["{columns["mt"]}"]', frame[columns["mt"]])
     references: tuple[tuple[str, ...], ...] = ((),) * len(hypotheses)
-    if "ref" in columns:
+    if has_references:
         name = f'frame["{columns["ref"]}"]'
         references = tuple(
             _texts(name, row, cell) for row, cell in enumerate(frame[columns["ref"]])
@@ -347,6 +350,34 @@ def _from_frame(frame: Frame) -> Segments:
         else None,
         ids={name: tuple(map(str, frame[name])) for name in others},
     )
+
+
+MIXED_REFERENCES = (
+    "some rows have a reference and others none; give it to all, or leave the column out"
+)
+
+
+def _some_references(name: str, cells: Iterable[object]) -> bool:
+    """Whether a column beside sources holds references, which all rows have or none has."""
+    blank = [is_blank(cell) for cell in cells]
+    if any(blank) and not all(blank):
+        raise AdequaError(f"{name}: {MIXED_REFERENCES}.")
+    return not all(blank)
+
+
+def is_blank(cell: object) -> bool:
+    """Whether a cell holds no text: null, blank, or a list of such.
+
+    >>> [is_blank(cell) for cell in (None, float("nan"), " ", [""], [], "a", 0)]
+    [True, True, True, True, True, False, False]
+    """
+    if isinstance(cell, str):
+        return not cell.strip()
+    if isinstance(cell, list | tuple | np.ndarray):
+        return all(map(is_blank, cell))
+    if isinstance(cell, float):
+        return cell != cell  # noqa: PLR0124 - NaN
+    return cell is None or type(cell).__name__ == "NAType"  # the null of pandas
 
 
 def references_by_segment(

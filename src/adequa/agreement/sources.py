@@ -118,14 +118,14 @@ class Texts:
         return self.sides * len(self.file_rows.rows)
 
     @property
-    def pairs(self) -> list[tuple[str, tuple[str, ...]]] | None:
-        """Every hypothesis with its references, or with its source where there are none."""
-        if self.segments is None:
-            return None
-        others: Iterable[tuple[str, ...]] = self.segments.references
-        if not self.segments.has_references:
-            others = zip(self.segments.sources or ())
-        return list(zip(self.segments.hypotheses, others, strict=True))
+    def identities(self) -> list[tuple[str, tuple[str, ...], str]] | None:
+        """Every hypothesis with its references and its source, which may be absent."""
+        return None if self.segments is None else list(_texts(self.segments))
+
+
+def _texts(segments: Segments) -> Iterator[tuple[str, tuple[str, ...], str]]:
+    sources = segments.sources or ("",) * len(segments)
+    return zip(segments.hypotheses, segments.references, sources, strict=True)
 
 
 def both_sides(preferences: Preferences) -> Texts:
@@ -308,9 +308,8 @@ def _with_columns(metric: Metric, segments: Segments, ids: Ids, rows: IntArray) 
 def _distinct(segments: Segments, columns: Sequence[str] = ()) -> tuple[np.ndarray, np.ndarray]:
     """The first row of each distinct text with its references and source, and that of each row."""
     codes: dict[object, int] = {}
-    source_texts = segments.sources or ("",) * len(segments)
     cells = [segments.ids[name] for name in columns if name in segments.ids]
-    keys = zip(segments.hypotheses, segments.references, source_texts, *cells, strict=True)
+    keys = zip(_texts(segments), *cells, strict=True)
     index = np.array([codes.setdefault(key, len(codes)) for key in keys])
     return np.unique(index, return_index=True)[1], index
 
@@ -319,7 +318,7 @@ def _file_scores(path: str, file: ScoreFile, texts: Texts) -> FloatArray:
     """Scores of texts, one after the other; of preferences first the better, then the worse."""
     columns = 1 if file.scores.ndim == 1 else 2
     if file.ids and columns == 1:
-        return scores_by_ids(path, file, texts.ids, _identities(texts.ids, texts.pairs))
+        return scores_by_ids(path, file, texts.ids, _identities(texts.ids, texts.identities))
     if columns != texts.sides:
         raise AdequaError(
             f"{path} has {'one column' if columns == 1 else 'two columns'} of scores; ratings take "
@@ -327,7 +326,7 @@ def _file_scores(path: str, file: ScoreFile, texts: Texts) -> FloatArray:
         )
     if file.ids:
         half = len(texts.file_rows.rows)
-        single = texts.pairs
+        single = texts.identities
         pairs = None if single is None else list(zip(single[:half], single[half:], strict=True))
         ids = texts.judgement_ids
         return np.asarray(scores_by_ids(path, file, ids, _identities(ids, pairs)).T.ravel())

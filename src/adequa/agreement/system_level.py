@@ -258,11 +258,11 @@ def _compared(preferences: Preferences, protocol: Protocol) -> _Outputs:
     segments = codes(segment_names(texts.ids), len(texts))
     human = preference_scores(preferences, protocol.human or "expected-wins", protocol.seed)
     # A segment may have several texts of a system, where it took part twice or numbers repeat.
-    pairs = texts.pairs or [("", ())] * len(texts)
+    identities = texts.identities or [("", (), "")] * len(texts)
     first: dict[tuple[object, ...], int] = {}
     for index, (row, system) in enumerate(zip(rows.tolist(), systems, strict=True)):
         if (columns[row], system) in human:  # not one that was only compared with itself
-            first.setdefault((columns[row], system, int(segments[row]), pairs[row]), index)
+            first.setdefault((columns[row], system, int(segments[row]), identities[row]), index)
     indices = list(first.values())
     return _Outputs(
         texts=texts,

@@ -11,7 +11,14 @@ from typing import Literal, TypeAlias, TypeGuard, TypeVar
 
 from adequa.errors import AdequaError, nearest
 from adequa.io.text import Advance
-from adequa.segments import COLUMN_NAMES, Frame, Segments, joined_references
+from adequa.segments import (
+    COLUMN_NAMES,
+    MIXED_REFERENCES,
+    Frame,
+    Segments,
+    is_blank,
+    joined_references,
+)
 
 Values = TypeVar("Values")
 # How cells of TSV and CSV are quoted: as the file shows, as RFC 4180 has it, or not at all.
@@ -235,17 +242,18 @@ def table_segments(table: OpenTable, options: ReadOptions, system: str) -> Itera
     layout = table_layout(table, options.columns, id_names, options.systems)
     late_names = _late_names(table, layout, options)
     columns = (*layout.columns, *options.systems, *late_names)
-    empty = True
+    read: Layout | None = None  # as the first chunk shows it
     for chunk in table.chunks(tuple(dict.fromkeys(columns)), options.batch):
-        empty = False
         _refuse_late_columns(chunk, late_names)
-        segments = chunk_segments(chunk, layout, system)
+        read = read or _without_blank_references(chunk, layout)
+        _refuse_mixed_references(chunk, layout, has_references=bool(read.refs))
+        segments = chunk_segments(chunk, read, system)
         if not options.systems:
             yield segments
         for name in options.systems:  # which share one `references` object
             texts, ids = _texts(chunk, name), {"system": (name,) * len(segments)}
             yield replace(segments, hypotheses=texts, ids={**segments.ids, **ids})
-    if empty:
+    if read is None:
         raise AdequaError(f"{table.name} has no rows: there is nothing to score.")
 
 
@@ -318,7 +326,8 @@ def _late_names(table: OpenTable, layout: Layout, options: ReadOptions) -> tuple
     """Columns of optional fields that the first row lacks, so that later rows may not have them."""
     if not table.ragged:
         return ()
-    absent = [field for field in ("src", "system") if getattr(layout, field) is None]
+    present = {"src": layout.src, "system": layout.system, "ref": layout.refs}
+    absent = [field for field, columns in present.items() if not columns]
     mapped = {*chain.from_iterable(options.columns.values())}
     return tuple(name for field in absent for name in FIELDS[field] if name not in mapped)
 
@@ -326,11 +335,34 @@ def _late_names(table: OpenTable, layout: Layout, options: ReadOptions) -> tuple
 def _refuse_late_columns(chunk: Chunk, names: Sequence[str]) -> None:
     for name in names:
         for row, value in enumerate(chunk.columns[name]):
-            if value is not None:
+            if not is_blank(value):
                 raise AdequaError(
                     f'{chunk.place(row)} has "{name}", which the first row has not; '
                     "give it in every row or in none."
                 )
+
+
+def _without_blank_references(chunk: Chunk, layout: Layout) -> Layout:
+    """The layout without columns of references that are empty throughout, beside sources."""
+    if layout.src is not None and all(lacks_references(chunk, layout)):
+        return replace(layout, refs=())
+    return layout
+
+
+def _refuse_mixed_references(chunk: Chunk, layout: Layout, *, has_references: bool) -> None:
+    """Raise where there are sources, and a row differs from the first in having references."""
+    if layout.src is None or not layout.refs:
+        return
+    lacking = lacks_references(chunk, layout)
+    if has_references in lacking:
+        row = lacking.index(has_references)
+        raise AdequaError(f"{chunk.place(row)}: {MIXED_REFERENCES}.")
+
+
+def lacks_references(chunk: Chunk, layout: Layout) -> list[bool]:
+    """Whether each row has no text in any column of references."""
+    cells = [chunk.columns[name] for name in layout.refs]
+    return [all(map(is_blank, row)) for row in zip(*cells, strict=True)]
 
 
 def chunk_segments(chunk: Chunk, layout: Layout, system: str) -> Segments:

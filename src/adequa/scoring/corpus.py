@@ -53,6 +53,7 @@ from adequa.scoring.shard import (
     check_metric,
     checked_layout,
     first_texts,
+    given_texts,
     opened,
 )
 
@@ -175,6 +176,7 @@ def score_corpus(
     _check_metrics(loaded)
     _refuse_overlap(pattern, shards, job)
     _check_shards(shards, job, loaded)
+    job = replace(job, given=given_texts(shards, job, loaded))
     description = job.describe(loaded)
     # The folder is locked until the engine and all of its workers have ended.
     with _locked_output(job), _engine(engine, workers, address, gpus, loaded) as run:

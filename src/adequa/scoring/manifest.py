@@ -30,6 +30,7 @@ REASON = "unscored"  # the column that says why a row has no score
 FOLDER = "_adequa"  # in the output; readers of datasets ignore names that begin so
 JOB, MANIFEST = "job.json", "manifest.json"
 _RECORD = ".json"  # ending of the names of records, after those of shards
+_GIVEN = {True: "given", False: "left out"}
 _FORMAT = 1  # of the files in the folder; raised when it changes
 
 
@@ -45,6 +46,8 @@ class CorpusJob:
     devices: Mapping[str, str] = field(default_factory=dict)  # by column, of metrics that have one
     threads: int | None = None  # of a worker, for metrics that have threads
     language: TargetLanguage = UNKNOWN_LANGUAGE  # of the translations
+    # Whether every row has a text that metrics can do without, by "reference" and "source".
+    given: Mapping[str, bool] = field(default_factory=dict)
 
     def load(self) -> dict[str, Metric]:
         """The metrics, by the names of their columns."""
@@ -75,6 +78,11 @@ class CorpusJob:
             "columns": {name: list(columns) for name, columns in sorted(self.columns.items())},
             "max_characters": self.max_characters,
             **({"devices": dict(self.devices)} if self.devices else {}),
+            **(
+                {"texts": {part: _GIVEN[has] for part, has in self.given.items()}}
+                if self.given
+                else {}
+            ),
             **({} if self.language.code is None else {"language": self.language.code}),
         }
 

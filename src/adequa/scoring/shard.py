@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import compress, count
+from itertools import chain, compress, count
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -21,7 +21,7 @@ from adequa.io.columns import Chunk, Layout, OpenTable, chunk_segments, listed, 
 from adequa.io.parquet import ParquetShard
 from adequa.io.shards import NewColumns, Shard, Unit, open_shard
 from adequa.io.storage import Content, DigestWriter, reading, storage_of
-from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage
+from adequa.languages import TargetLanguage
 from adequa.metrics.base import Metric, Part, Remark, remarks_since
 from adequa.metrics.language import is_of_language
 from adequa.scoring.manifest import (
@@ -32,7 +32,7 @@ from adequa.scoring.manifest import (
     unsized_signature,
     write_record,
 )
-from adequa.segments import FloatArray, Segments, concatenate
+from adequa.segments import FloatArray, Segments, concatenate, is_blank
 
 if TYPE_CHECKING:
     from adequa.io.shards import OpenShard, ShardWriter
@@ -167,7 +167,7 @@ class ShardScorer:
         _, temporaries = storage_of(self._job.temporaries)
         with opened(shard) as rows:
             layout = checked_layout(rows, self._job, self._metrics)
-            scorer = RowScorer(layout, self._metrics, self._job.max_characters, self._job.language)
+            scorer = RowScorer(layout, self._metrics, self._job)
             counter = _RowCounter(shard.name, report)
             with storage.replacing(target, temporaries) as file:
                 units = _units(rows, layout, shard)
@@ -255,6 +255,8 @@ def checked_layout(rows: OpenShard, job: CorpusJob, metrics: Mapping[str, Metric
     pairs = ("lp",) if "lp" in job.columns or "lp" in names else ()
     layout = table_layout(rows.table, job.columns, tuple(dict.fromkeys((*ids, *pairs))))
     _check_reads(rows.table, layout, metrics)
+    if rows.table.ragged:
+        layout = _with_late_columns(layout, job)
     layout = replace(_that_are_read(layout, metrics), system=None)
     for name in (*metrics, job.reason):
         if name in names:
@@ -266,6 +268,13 @@ def checked_layout(rows: OpenShard, job: CorpusJob, metrics: Mapping[str, Metric
         sources = () if layout.src is None else (layout.src,)
         rows.check_text((layout.mt, *sources), layout.refs)
     return layout
+
+
+def _with_late_columns(layout: Layout, job: CorpusJob) -> Layout:
+    """The layout with columns of references and sources that only later rows may have."""
+    mapped = {*chain.from_iterable(job.columns.values())}
+    refs, src = (() if name in mapped else (name,) for name in ("ref", "src"))
+    return replace(layout, refs=layout.refs or refs, src=layout.src or next(iter(src), None))
 
 
 def _that_are_read(layout: Layout, metrics: Mapping[str, Metric]) -> Layout:
@@ -289,6 +298,49 @@ def _check_reads(table: OpenTable, layout: Layout, metrics: Mapping[str, Metric]
                     f"{listed(table.column_names)}. Say which one to read with --column "
                     f"{field}=NAME, or name metrics that need no {part}."
                 )
+
+
+def given_texts(
+    shards: Sequence[Shard], job: CorpusJob, metrics: Mapping[str, Metric]
+) -> dict[str, bool]:
+    """Which of the texts that metrics can do without the rows must have: those of the first row.
+
+    Otherwise one column would hold scores of several kinds. A row without any text to compare
+    with does not count, nor does a shard that cannot be read.
+    """
+    needs = {each for metric in metrics.values() for each in metric.reads.items()}
+    parts = [
+        part for part in _FIELDS if (part, "optional") in needs and (part, "required") not in needs
+    ]
+    for shard in shards if parts else ():
+        try:
+            first = _texts_of_first_row(shard, job, metrics)
+        except Exception:  # noqa: BLE001, S112  # whatever it is, it is reported with its shard
+            continue
+        if first is not None:
+            return {part: first[part] for part in parts}
+    return dict.fromkeys(parts, True)
+
+
+def _texts_of_first_row(
+    shard: Shard, job: CorpusJob, metrics: Mapping[str, Metric]
+) -> dict[Part, bool] | None:
+    with opened(shard) as rows:
+        layout = checked_layout(rows, job, metrics)
+        unit = next(_units(rows, layout, shard), None)
+        if unit is None:
+            return None
+        for row in range(unit.count):
+            given = {part: _has_text(unit.chunk, row, layout, part) for part in _FIELDS}
+            if any(given.values()):
+                return given
+    return None
+
+
+def _has_text(chunk: Chunk, row: int, layout: Layout, part: Part) -> bool:
+    sources = () if layout.src is None else (layout.src,)
+    names = layout.refs if part == "reference" else sources
+    return not all(is_blank(chunk.columns[name][row]) for name in names)
 
 
 def first_texts(
@@ -349,19 +401,17 @@ class RowScorer:
         self,
         layout: Layout,
         metrics: Mapping[str, Metric],
-        max_characters: int,
-        language: TargetLanguage = UNKNOWN_LANGUAGE,
+        job: CorpusJob,
     ) -> None:
-        self._layout, self._metrics, self._max_characters = layout, metrics, max_characters
-        needs = {
-            part
-            for metric in metrics.values()
-            for part, need in metric.reads.items()
-            if need == "required"
-        }
-        self._needs_references = "reference" in needs
-        self._needs_sources = "source" in needs
-        self._language = language
+        self._layout, self._metrics, self._job = layout, metrics, job
+        self._scored_layout = replace(
+            layout,
+            refs=layout.refs if job.given.get("reference", True) else (),
+            src=layout.src if job.given.get("source", True) else None,
+        )
+        self._needs_sources = any(
+            metric.reads.get("source") == "required" for metric in metrics.values()
+        )
         self.sums = {column: MetricSums() for column in metrics}
         self.empty = 0  # rows with a blank hypothesis that all metrics scored
 
@@ -382,39 +432,26 @@ class RowScorer:
 
     def _score_batch(self, chunk: Chunk, count: int) -> NewColumns:
         layout = self._layout
-        reasons = _too_long(chunk, count, layout, self._max_characters)
-        reasons = _other_languages(chunk, count, layout, self._language) | reasons
+        reasons = _too_long(chunk, count, layout, self._job.max_characters)
+        reasons = _other_languages(chunk, count, layout, self._job.language) | reasons
+        reasons = _other_texts(chunk, count, layout, self._job.given) | reasons
         if self._needs_sources:
             reasons = _without_source(chunk, count, layout) | reasons
         fit = [row for row in range(count) if row not in reasons]
         scores = {column: np.full(count, np.nan) for column in self._metrics}
-        for of_rows, rows in self._layouts(chunk, fit):
-            self._score_rows(chunk, of_rows, rows, scores, reasons)
+        self._score_rows(chunk, fit, scores, reasons)
         return NewColumns(scores, [reasons.get(row) for row in range(count)])
-
-    def _layouts(self, chunk: Chunk, rows: Sequence[int]) -> Iterator[tuple[Layout, list[int]]]:
-        """Rows with the layout to read them by: without references, those that need and have none.
-
-        Metrics for which references are optional score such rows by their sources.
-        """
-        layout, without = self._layout, set[int]()
-        if layout.refs and layout.src is not None and not self._needs_references:
-            cells = [chunk.columns[name] for name in layout.refs]
-            without = {row for row in rows if all(_is_blank(column[row]) for column in cells)}
-        yield layout, [row for row in rows if row not in without]
-        yield replace(layout, refs=()), [row for row in rows if row in without]
 
     def _score_rows(
         self,
         chunk: Chunk,
-        layout: Layout,
         fit: Sequence[int],
         scores: Mapping[str, FloatArray],
         reasons: dict[int, str],
     ) -> None:
         """Fill in the scores of some rows of a batch, or the reasons why they have none."""
         parts, refused = attempt_in_halves(
-            fit, lambda rows: chunk_segments(_selected(chunk, rows), layout, "")
+            fit, lambda rows: chunk_segments(_selected(chunk, rows), self._scored_layout, "")
         )
         reasons |= {row: str(error) for row, error in refused.items()}
         rows = [row for part, _ in parts for row in part]
@@ -510,11 +547,21 @@ def _selected(chunk: Chunk, rows: Sequence[int]) -> Chunk:
     )
 
 
-def _is_blank(cell: object) -> bool:
-    """Whether a cell holds no text: null, blank, or a list of such."""
-    if isinstance(cell, list):
-        return all(map(_is_blank, cell))
-    return cell is None or (isinstance(cell, str) and not cell.strip())
+def _other_texts(
+    chunk: Chunk, count: int, layout: Layout, given: Mapping[str, bool]
+) -> dict[int, str]:
+    """A reason for each row that lacks a text which the first row has, or has one more."""
+    reasons: dict[int, str] = {}
+    for part, is_given in cast("Mapping[Part, bool]", given).items():
+        there, first = (f"no {part}", "one") if is_given else (f"a {part}", "none")
+        for row in range(count):
+            if _has_text(chunk, row, layout, part) != is_given:
+                reasons.setdefault(
+                    row,
+                    f"{chunk.place(row)}: there is {there}, and the first row of the corpus has "
+                    f"{first}; score rows with and without a {part} apart.",
+                )
+    return reasons
 
 
 def _without_source(chunk: Chunk, count: int, layout: Layout) -> dict[int, str]:
@@ -524,7 +571,7 @@ def _without_source(chunk: Chunk, count: int, layout: Layout) -> dict[int, str]:
     return {
         row: f'{chunk.place(row)}: "{layout.src}" is empty, and a metric needs the source.'
         for row, value in enumerate(chunk.columns[layout.src][:count])
-        if _is_blank(value)
+        if is_blank(value)
     }
 
 
