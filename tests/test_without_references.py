@@ -71,9 +71,7 @@ def test_the_signature_says_whether_optional_sources_were_read() -> None:
 def test_empty_sources_are_refused_by_metrics_that_read_them() -> None:
     sources = ["", *SOURCES[1:]]
     for metric in (LengthRatio(), Either(), Both()):
-        with pytest.raises(
-            AdequaError, match="reads sources, and that of .* is empty"
-        ):
+        with pytest.raises(AdequaError, match="reads sources, and that of .* is empty"):
             adequa.score(SYSTEMS["new"], REFERENCES, metric, sources=sources)
     adequa.score(SYSTEMS["new"], REFERENCES, "chrf", sources=sources)
 

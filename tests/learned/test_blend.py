@@ -23,7 +23,7 @@ from adequa.metrics.base import plain_remarks
 from adequa.metrics.registry import METRICS, load_metric, with_absolute_paths
 from adequa.progress import Progress
 from adequa.segments import Segments
-from source_metrics import Either, LengthRatio
+from source_metrics import register
 from test_cli import EXAMPLES, adequa
 from tiny_encoders import write_vectors
 
@@ -95,12 +95,13 @@ def test_features_are_the_scores_of_the_metrics(features: list[Features]) -> Non
     assert not fitted(ratings, *FEW).needs_whole_corpus
 
 
-def test_a_blend_reads_what_its_parts_read() -> None:
-    assert Blend(metrics=(LengthRatio(),)).reads == {"source": "required"}
-    assert Blend(metrics=(Either(),)).reads == {"reference": "optional", "source": "optional"}
-    both = Blend(metrics=(Either(), LengthRatio()))
+def test_a_blend_reads_what_its_parts_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch)
+    assert Blend(metrics=("length-ratio",)).reads == {"source": "required"}
+    assert Blend(metrics=("either",)).reads == {"reference": "optional", "source": "optional"}
+    both = Blend(metrics=("either", "length-ratio"))
     assert both.reads == {"reference": "optional", "source": "required"}
-    assert list(Blend(metrics=(LengthRatio(), "wer")).reads) == ["reference", "source"]
+    assert list(Blend(metrics=("length-ratio", "wer")).reads) == ["reference", "source"]
     assert Blend(metrics=(), columns=("qe",)).reads == {"reference": "required"}
 
 
