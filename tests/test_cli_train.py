@@ -295,6 +295,17 @@ def test_bad_ratings(name: str, refused: Refused) -> None:
     assert not Path("new").exists()
 
 
+def test_ratings_without_references(refused: Refused) -> None:
+    found = [{"src" if key == "ref" else key: cell for key, cell in r.items()} for r in rows()]
+    write_rows("bare.tsv", found)
+    said = "There are no references in bare.tsv, and "
+    blend = ("train", "blend", "--ratings", "bare.tsv", "-m", "chrf", "-o", "new", *QUICK)
+    assert said + "a blend of metrics that read them needs them" in refused(*blend)
+    embedding = refused(*regressor("--encoder", "vectors.npz", ratings="bare.tsv"))
+    assert said + "an embedding regressor needs them" in embedding
+    assert not Path("new").exists()
+
+
 def test_bad_encoders(refused: Refused) -> None:
     def said(*encoders: str) -> str:
         sentence = refused(*regressor(*(word for each in encoders for word in ("--encoder", each))))

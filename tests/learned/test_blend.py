@@ -19,6 +19,7 @@ from adequa.learned import blend as blend_module
 from adequa.learned.blend import LEXICAL, Blend
 from adequa.learned.embedding.features import Features
 from adequa.learned.embedding.svr import fit_svr
+from adequa.learned.folds import reference_groups
 from adequa.metrics.base import plain_remarks
 from adequa.metrics.registry import METRICS, load_metric, with_absolute_paths
 from adequa.progress import Progress
@@ -103,6 +104,35 @@ def test_a_blend_reads_what_its_parts_read(monkeypatch: pytest.MonkeyPatch) -> N
     assert both.reads == {"reference": "optional", "source": "required"}
     assert list(Blend(metrics=("length-ratio", "wer")).reads) == ["reference", "source"]
     assert Blend(metrics=(), columns=("qe",)).reads == {"reference": "required"}
+
+
+def with_sources_alone(ratings: Ratings) -> Ratings:
+    """Ratings whose references have become sources."""
+    sources = tuple(cells[0] for cells in texts(ratings).references)
+    bare = replace(texts(ratings), references=((),) * len(ratings), sources=sources)
+    return replace(ratings, segments=bare)
+
+
+def test_ratings_without_references(monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch)
+    ratings = with_sources_alone(examples())
+    for names in (("chrf",), ("chrf", "length-ratio")):
+        message = sentence(lambda names=names: fitted(ratings, *names))  # type: ignore[misc]
+        assert message.startswith(
+            "There are no references in ratings.tsv, and a blend of metrics that read them needs"
+        )
+    numbers = tuple(map(str, ratings.scores.tolist()))
+    columns = sentence(lambda: fitted(beside(ratings, qe=numbers), columns=("qe",)))
+    assert "and a blend of columns needs them" in columns
+    with_references = sentence(lambda: fitted(examples(), "length-ratio"))
+    assert with_references.startswith("blend needs sources, and there are none")
+    metric = fitted(ratings, "length-ratio", "either")
+    assert np.isfinite(metric.score(texts(ratings)).segments).all()
+
+
+def test_outputs_of_one_source_are_in_one_fold() -> None:
+    bare = with_sources_alone(examples())
+    assert reference_groups(texts(bare)) == list(texts(bare).sources or ())
 
 
 def test_the_default_features_do_not_depend_on_the_registry() -> None:

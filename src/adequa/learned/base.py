@@ -17,7 +17,7 @@ import numpy as np
 
 from adequa.datasets.load import JudgementData, load_dataset
 from adequa.errors import AdequaError
-from adequa.judgements import Preferences, RatedSystems, Ratings, identified
+from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings, identified
 from adequa.metrics import saved
 from adequa.progress import NO_PROGRESS, Progress
 from adequa.segments import Segments
@@ -115,10 +115,13 @@ class LearnedMetric(saved.SavedMetric):
 _KINDS = {Ratings: "ratings", Preferences: "preferences", RatedSystems: "ratings of whole systems"}
 
 
-def training_judgements(data: object, learner: str, *kinds: type) -> list[Any]:
+def training_judgements(
+    data: object, learner: str, *kinds: type, needs_references: bool = True
+) -> list[Any]:
     """Return judgements to learn from, one or a list of what `load_dataset` takes.
 
-    Raise where they are of another kind than the learner, such as "a blend", learns from.
+    Raise where they are of another kind than the learner, such as "a blend", learns from, or where
+    they lack the references that it needs.
     """
     listed = data if isinstance(data, list | tuple) else [data]
     judgements = []
@@ -128,8 +131,23 @@ def training_judgements(data: object, learner: str, *kinds: type) -> list[Any]:
                 f"{identified(each).name or 'This'} holds {_KINDS[type(each)]}; {learner} learns "
                 f"from {' and '.join(_KINDS[kind] for kind in kinds)}."
             )
+        if needs_references:
+            check_references(each, learner)
         judgements.append(each)
     return judgements
+
+
+def check_references(judgements: Judgements, learner: str) -> None:
+    """Raise where judgements have texts without references, which the learner needs."""
+    if isinstance(judgements, RatedSystems):
+        return
+    texts = judgements.segments if isinstance(judgements, Ratings) else judgements.better
+    if texts is not None and len(texts) and not texts.has_references:
+        raise AdequaError(
+            f"There are no references in {judgements.name or 'these judgements'}, and {learner} "
+            'needs them; give them in a column "ref". `adequa train pair-regressor` also learns '
+            "from sources alone, with a plan that says so (inputs)."
+        )
 
 
 def rated_texts(ratings: Ratings) -> Segments:

@@ -80,9 +80,12 @@ class Blend(LearnedMetric):
         self.max_references = min(limits, default=None)
 
     def fit(self, ratings: JudgementData, progress: Progress = NO_PROGRESS) -> Blend:
-        (ratings,) = training_judgements([ratings], "a blend", Ratings)
+        needs = self.reads.get("reference") == "required"
+        learner = "a blend of metrics that read them" if self.parts else "a blend of columns"
+        (ratings,) = training_judgements([ratings], learner, Ratings, needs_references=needs)
         check_choice("grid", self.grid, SVR_GRIDS)
         texts = rated_texts(ratings)
+        self.check_reads(texts)
         groups = reference_groups(texts)
         check_svr(groups, self.folds, self.seed, self.workers)
         self._check_references(texts)

@@ -213,11 +213,14 @@ def rounded(figure: float) -> float | None:
 def reference_groups(segments: Segments) -> list[str]:
     """Return a group name for each segment; segments that share a reference share the group.
 
-    Sharing is transitive: two segments may be connected through a third.
+    Sharing is transitive: two segments may be connected through a third. Where there are no
+    references, segments of one source are a group.
 
     >>> reference_groups(Segments(("a", "b", "c", "d"), (("x",), ("y",), ("y", "z"), ("z",))))
     ['x', 'y', 'y', 'y']
     """
+    if not segments.has_references:
+        return list(segments.sources or ())
     leader = reference_leaders(segments.references)
     return [leader[references[0]] for references in segments.references]
 

@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adequa.learned.pairwise.inputs import MetricInput, Scaling
+from adequa.errors import AdequaError
+from adequa.learned.pairwise.inputs import MetricInput, Scaling, load_inputs
 from adequa.metrics.registry import load_metric
+from source_metrics import register
 from tiny_preferences import texts_of, tiny_preferences
 
 
@@ -20,6 +22,13 @@ def test_scaling_by_range_and_by_standard_deviation() -> None:
     by_deviation = Scaling.fit(features, "spread")
     np.testing.assert_allclose(by_deviation.half_width[0], 4 * features[:, 0].std())
     assert Scaling.fit(np.zeros((0, 2))).apply(np.array([[0.5, 0.5]])).tolist() == [[0.5, 0.5]]
+
+
+@pytest.mark.parametrize("name", ["length-ratio", "either", "both"])
+def test_metrics_that_read_sources_are_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch)
+    with pytest.raises(AdequaError, match=f"^{name} reads sources, and a pairwise ranker compares"):
+        load_inputs(("wer", name))
 
 
 def test_cached_scores_are_not_computed_again(

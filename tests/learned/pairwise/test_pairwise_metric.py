@@ -44,6 +44,19 @@ def test_it_learns_from_metrics(fitted: PairwiseRanker) -> None:
     assert fitted.training_["rows_by_language_pair"].keys() == {"cs-en", "de-en"}
 
 
+def test_preferences_without_references_are_refused() -> None:
+    preferences = tiny_preferences(10)
+    better, worse = texts_of(preferences)
+    without = replace(
+        preferences,
+        better=Segments(better.hypotheses, (), sources=better.hypotheses),
+        worse=Segments(worse.hypotheses, (), sources=better.hypotheses),
+    )
+    for data, development in ((without, []), (preferences, [without])):
+        with pytest.raises(AdequaError, match="no references in made-up, and a pairwise ranker"):
+            PairwiseRanker(("wer",), **QUICK).fit(data, development=development)
+
+
 def test_exchanged_hypotheses_have_the_opposite_probability(fitted: PairwiseRanker) -> None:
     better, worse = texts_of(tiny_preferences(20, seed=6))
     forwards, backwards = fitted.decide(better, worse), fitted.decide(worse, better)

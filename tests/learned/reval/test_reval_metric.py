@@ -308,6 +308,11 @@ def test_settings_that_make_no_sense(
 def test_nothing_to_learn_from(tmp_path: Path) -> None:
     with pytest.raises(AdequaError, match="no texts in"):
         metric(tmp_path).fit(Ratings(np.array([1.0, 2.0]), {}))
+    bare = Segments(("a", "b"), ((), ()), sources=("x", "y"))
+    without = Ratings(np.array([1.0, 2.0]), {}, bare)
+    for data, more in ((without, {}), (rated(), {"development": [without]})):
+        with pytest.raises(AdequaError, match="no references in .* and a Tree-LSTM needs them"):
+            metric(tmp_path).fit(data, **more)  # type: ignore[arg-type]
     with pytest.raises(AdequaError, match="has not been trained yet"):
         metric(tmp_path).score(TEXTS)
 

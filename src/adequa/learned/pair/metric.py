@@ -106,7 +106,9 @@ class PairRegressor(LearnedMetric):
             from adequa.learned.pair.devices import launched_processes  # noqa: PLC0415
 
         plan = self.plan.validated("The plan")
-        data_to_learn = training_judgements(judgements, "a pair regressor", Ratings, Preferences)
+        data_to_learn = training_judgements(
+            judgements, "a pair regressor", Ratings, Preferences, needs_references=False
+        )
         processes = launched_processes(self.device)
         # Only the first of several processes writes, and it locks the folder for all of them.
         folder = self.checkpoints if processes.is_first else None

@@ -205,6 +205,12 @@ class RankerInputs:
         for name in names:
             if names.count(name) > 1:
                 raise AdequaError(f'The input "{name}" is given more than once.')
+        for each in self.scores:
+            if isinstance(each, MetricInput) and "source" in each.metric.reads:
+                raise AdequaError(
+                    f"{each.name} reads sources, and a pairwise ranker compares by references "
+                    "alone; name an input that reads no sources."
+                )
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from adequa.datasets.load import JudgementData
 from adequa.encoders.registry import ENCODERS, load_encoder, with_path
 from adequa.errors import AdequaError, one_or_more
 from adequa.judgements import Preferences
-from adequa.learned.base import LearnedMetric, training_judgements
+from adequa.learned.base import LearnedMetric, check_references, training_judgements
 from adequa.learned.cards import (
     model_card,
     settings_table,
@@ -116,6 +116,8 @@ class PairwiseRanker(LearnedMetric):
         Where that is empty, a tenth of the preferences is held out, with all of their references.
         """
         self._check_settings()
+        for preferences in development:
+            check_references(preferences, "a pairwise ranker")
         data = split_preferences(
             training_judgements(judgements, "a pairwise ranker", Preferences),
             development,

@@ -20,7 +20,13 @@ from adequa.encoders.device import to_device, torch_device
 from adequa.encoders.parses import Parser
 from adequa.encoders.token_vectors import TokenVectors
 from adequa.judgements import Preferences, Ratings
-from adequa.learned.base import LearnedMetric, data_facts, rated_texts, training_judgements
+from adequa.learned.base import (
+    LearnedMetric,
+    check_references,
+    data_facts,
+    rated_texts,
+    training_judgements,
+)
 from adequa.learned.cards import ratings_card
 from adequa.learned.folds import correlations, rounded
 from adequa.learned.reval.data import (
@@ -124,6 +130,8 @@ class TreeLstm(LearnedMetric):
         check_choice("preset", self.preset, get_args(Preset))
         check_choice("references", self.references, get_args(Reduction))
         device = torch_device(self.device)
+        for ratings in development:
+            check_references(ratings, "a Tree-LSTM")
         data = collect_judgements(
             training_judgements(judgements, "a Tree-LSTM", Ratings, Preferences),
             development,
