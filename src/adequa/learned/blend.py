@@ -81,8 +81,7 @@ class Blend(LearnedMetric):
 
     def fit(self, ratings: JudgementData, progress: Progress = NO_PROGRESS) -> Blend:
         needs = self.reads.get("reference") == "required"
-        learner = "a blend of metrics that read them" if self.parts else "a blend of columns"
-        (ratings,) = training_judgements([ratings], learner, Ratings, needs_references=needs)
+        (ratings,) = training_judgements([ratings], "a blend", Ratings, needs_references=needs)
         check_choice("grid", self.grid, SVR_GRIDS)
         texts = rated_texts(ratings)
         self.check_reads(texts)
