@@ -30,12 +30,7 @@ WITHOUT_ORIGIN = {
 PREPARED = gzip.compress("".join(json.dumps(row) + "\n" for row in ROWS).encode(), mtime=0)
 
 
-@pytest.fixture(autouse=True)
-def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No mirror, and a cache of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("ADEQUA_DATA", raising=False)
-    monkeypatch.setenv("ADEQUA_CACHE", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 @pytest.fixture

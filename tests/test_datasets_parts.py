@@ -39,12 +39,7 @@ EDITED: list[dict[str, object]] = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No mirror, and a cache of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("ADEQUA_DATA", raising=False)
-    monkeypatch.setenv("ADEQUA_CACHE", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 @pytest.fixture

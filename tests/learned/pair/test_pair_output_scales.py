@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,13 +40,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(write_tiny_encoder(tmp_path_factory.mktemp("encoder"), dropout=0.0))
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> Iterator[None]:
-    """The last bit of a sum may depend on who adds up what; and so small sums are faster alone."""
-    count = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(count)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def better_half(count: int, name: str = "image", slope: float = 3, intercept: float = 5) -> Ratings:
