@@ -1,7 +1,7 @@
 """Run the code of a notebook without Jupyter, and store what it shows.
 
-    python tests/notebook.py examples/notebook.ipynb            # refresh the stored outputs
-    python tests/notebook.py --check examples/notebook.ipynb    # fail if they would change
+    python tests/notebook.py FILE          # refresh the stored outputs
+    python tests/notebook.py --check FILE  # fail if they would change
 
 Cells run one after the other in one namespace, in the folder of the notebook. As in Jupyter, a cell
 shows what it prints, the value of its last expression, and the figures that it draws.

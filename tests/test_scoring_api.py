@@ -62,6 +62,18 @@ def test_several_systems() -> None:
         adequa.score(SYSTEMS, metric="wer")
 
 
+def test_several_systems_by_name() -> None:
+    """As `adequa.compare` takes them; each has the scores that it has alone."""
+    systems = {"one": HYPOTHESES, "two": HYPOTHESES[::-1]}
+    result = adequa.score(systems, iter(REFERENCES), metrics=["chrf", "bleu"])
+    for name, hypotheses in systems.items():
+        alone = adequa.score(hypotheses, REFERENCES, metrics=["chrf", "bleu"])
+        assert {metric: scores[name] for metric, scores in result.system.items()} == alone.system
+    assert list(result.to_pandas()["system"]) == ["one"] * len(HYPOTHESES) + ["two"] * len(
+        HYPOTHESES
+    )
+
+
 def test_data_frames() -> None:
     pd = pytest.importorskip("pandas")
     lists = adequa.score(HYPOTHESES, REFERENCES, metric="chrf")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
 from typing import Any, Literal, Protocol, TypeAlias, cast, get_args
 
@@ -312,6 +312,61 @@ def as_segments(
         if references is None
         else references_by_segment(references, len(texts), layout),
         sources=None if sources is None else as_strings("sources", sources),
+    )
+
+
+def segments_by_system(
+    systems: Mapping[str, Iterable[str]],
+    references: Iterable[str] | Iterable[Sequence[str]] | None = None,
+    sources: Iterable[str] | None = None,
+    *,
+    layout: ReferenceLayout | None = None,
+) -> dict[str, Segments]:
+    """Segments of each system from its list of hypotheses; errors name the system.
+
+    >>> segments_by_system({"old": ["a cat"], "new": ["the cat"]}, ["a cat"])["new"].hypotheses
+    ('the cat',)
+    """
+    # Iterators are read once for all systems.
+    shared = None if references is None else as_tuple("references", references)
+    source_texts = None if sources is None else as_tuple("sources", sources)
+    segments: dict[str, Segments] = {}
+    for name, texts in systems.items():
+        if not isinstance(name, str):
+            raise AdequaError(f"A system's name is a text, not {name!r}; write it in quotes.")
+        try:
+            segments[name] = as_segments(texts, shared, source_texts, layout=layout)
+        except AdequaError as error:
+            raise AdequaError(f"{name}: {error}") from None
+    return segments
+
+
+# The outputs of one system, those of several by name, or outputs with all that belongs to them.
+Hypotheses: TypeAlias = Iterable[str] | Mapping[str, Iterable[str]] | Segments | Frame
+
+
+def joined_systems(
+    hypotheses: Hypotheses,
+    references: Iterable[str] | Iterable[Sequence[str]] | None = None,
+    sources: Iterable[str] | None = None,
+    *,
+    layout: ReferenceLayout | None = None,
+) -> Segments:
+    """Segments as `as_segments` returns them; those of several systems follow one another.
+
+    >>> joined_systems({"old": ["a cat"], "new": ["the cat"]}, ["a cat"]).ids
+    {'system': ('old', 'new')}
+    """
+    if not isinstance(hypotheses, Mapping):
+        return as_segments(hypotheses, references, sources, layout=layout)
+    if not hypotheses:
+        raise AdequaError("There are no systems: the dictionary of hypotheses is empty.")
+    systems = segments_by_system(hypotheses, references, sources, layout=layout)
+    return concatenate(
+        [
+            replace(segments, ids={"system": (name,) * len(segments)})
+            for name, segments in systems.items()
+        ]
     )
 
 

@@ -52,9 +52,9 @@ from adequa.segments import (
     ReferenceLayout,
     Segments,
     as_segments,
-    as_tuple,
     check_finite,
     concatenate,
+    segments_by_system,
 )
 from adequa.statistics.settings import ComparisonSettings
 
@@ -374,18 +374,7 @@ def segments_from_lists(
             "Systems are given by name with one output per segment, such as "
             f'{{"old": [...], "new": [...]}}, not as {type(systems).__name__}.'
         )
-    # Iterators are read once for all systems.
-    shared = None if references is None else as_tuple("references", references)
-    source_texts = None if sources is None else as_tuple("sources", sources)
-    segments: dict[str, Segments] = {}
-    for name, texts in systems.items():
-        if not isinstance(name, str):
-            raise AdequaError(f"A system's name is a text, not {name!r}; write it in quotes.")
-        try:
-            segments[name] = as_segments(texts, shared, source_texts, layout=layout)
-        except AdequaError as error:
-            raise AdequaError(f"{name}: {error}") from None
-    return segments
+    return segments_by_system(systems, references, sources, layout=layout)
 
 
 def segments_from_batches(batches: Iterable[Segments]) -> dict[str, Segments]:

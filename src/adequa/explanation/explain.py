@@ -36,11 +36,11 @@ from adequa.scoring.api import default_metric
 from adequa.segments import (
     UNNAMED,
     FloatArray,
-    Frame,
+    Hypotheses,
     ReferenceLayout,
     Segments,
-    as_segments,
     concatenate,
+    joined_systems,
 )
 
 NEEDS_REFERENCES = (
@@ -52,7 +52,7 @@ _SAMPLED = 100  # segments that the range of a metric without bounds is estimate
 
 
 def explain(
-    hypotheses: Iterable[str] | Mapping[str, Iterable[str]] | Segments | Frame,
+    hypotheses: Hypotheses,
     references: Iterable[str] | Iterable[Sequence[str]] | None = None,
     metric: str | Metric | None = None,
     *,
@@ -74,7 +74,7 @@ def explain(
     >>> piece.hypothesis, piece.reference, piece.kind, round(piece.cost, 1)
     ('300', '500', 'number', 30.5)
     """
-    segments = _segments(hypotheses, references, sources, layout)
+    segments = joined_systems(hypotheses, references, sources, layout=layout)
     stream = read_language([segments], language)
     segments = concatenate(list(stream.batches))
     with ExitStack() as stack:
@@ -86,27 +86,6 @@ def explain(
     warn_of_languages([result.warning], stream.notes)
     remarks = remaining_remarks(result.notes, [result.warning], stream.notes)
     return replace(result, notes=(*stream.notes, *remarks))
-
-
-def _segments(
-    hypotheses: Iterable[str] | Mapping[str, Iterable[str]] | Segments | Frame,
-    references: Iterable[str] | Iterable[Sequence[str]] | None,
-    sources: Iterable[str] | None,
-    layout: ReferenceLayout | None,
-) -> Segments:
-    """The segments of one system, or those of several, one after the other."""
-    if not isinstance(hypotheses, Mapping):
-        return as_segments(hypotheses, references, sources, layout=layout)
-    # Read once: they may be iterators.
-    references = None if references is None else list(references)
-    sources = None if sources is None else list(sources)
-    parts = []
-    for name, texts in hypotheses.items():
-        part = as_segments(texts, references, sources, layout=layout)
-        parts.append(replace(part, ids={**part.ids, "system": (str(name),) * len(part)}))
-    if not parts:
-        raise AdequaError("There are no segments to explain.")
-    return concatenate(parts)
 
 
 def explain_segments(

@@ -21,14 +21,21 @@ from adequa.metrics.language import (
 )
 from adequa.metrics.registry import distinct_labels, shared_metric
 from adequa.scoring.results import ScoringResult, score_stream
-from adequa.segments import Frame, ReferenceLayout, Segments, as_segments, as_tuple, concatenate
+from adequa.segments import (
+    Hypotheses,
+    ReferenceLayout,
+    Segments,
+    as_tuple,
+    concatenate,
+    joined_systems,
+)
 
 DEFAULT_METRIC = "adequa"
 
 
 @overload
 def score(
-    hypotheses: Iterable[str] | Segments | Frame,
+    hypotheses: Hypotheses,
     references: Iterable[str] | Iterable[Sequence[str]] | None = None,
     metric: str | Metric | None = None,
     *,
@@ -41,7 +48,7 @@ def score(
 
 @overload
 def score(
-    hypotheses: Iterable[str] | Segments | Frame,
+    hypotheses: Hypotheses,
     references: Iterable[str] | Iterable[Sequence[str]] | None = None,
     *,
     metrics: Sequence[str | Metric],
@@ -52,7 +59,7 @@ def score(
 
 
 def score(
-    hypotheses: Iterable[str] | Segments | Frame,
+    hypotheses: Hypotheses,
     references: Iterable[str] | Iterable[Sequence[str]] | None = None,
     metric: str | Metric | None = None,
     *,
@@ -65,8 +72,9 @@ def score(
 
     `hypotheses` and `references` are lists of strings; a segment with several references has a list
     of them. References may also come as sacreBLEU has them, one list for each reference; where the
-    lengths fit both readings, `layout="segments"` or `layout="streams"` says which it is. In place
-    of lists, `hypotheses` may be `Segments`, or a data frame with the columns `mt`, `ref` and,
+    lengths fit both readings, `layout="segments"` or `layout="streams"` says which it is. Outputs
+    of several systems with the same references are a dictionary by system. In place of lists,
+    `hypotheses` may be `Segments`, or a data frame with the columns `mt`, `ref` and,
     optionally, `src` and `system`. Metrics that need no reference take `sources` alone, or `mt`
     and `src`; `metric.reads` says what a metric reads.
 
@@ -94,7 +102,7 @@ def score(
     """
     if metrics is not None and metric is not None:
         raise AdequaError("Give one metric as metric, or several as metrics; not both.")
-    segments = as_segments(hypotheses, references, sources, layout=layout)
+    segments = joined_systems(hypotheses, references, sources, layout=layout)
     if metrics is not None:
         listed = [metrics] if isinstance(metrics, str | Metric) else as_tuple("metrics", metrics)
         if not listed:

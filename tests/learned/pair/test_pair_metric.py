@@ -177,6 +177,18 @@ def test_weights_that_an_encoder_lacks_follow_the_seed(encoder: str, tmp_path: P
     assert digests[0] == digests[1]
 
 
+def test_a_plan_from_python_takes_plain_numbers(encoder: str) -> None:
+    """As a plan in a file does, where a list is only needed to try several values."""
+    lists = replace(QUICK, batch=(8,), learning_rate=(1e-4,), epochs=(0.5,))
+    numbers = replace(QUICK, batch=8, learning_rate=1e-4, epochs=0.5)  # type: ignore[arg-type]
+    one, other = (
+        PairRegressor(Plan(encoder=encoder, stage=(stage,)), device="cpu").fit(tiny_ratings(24))
+        for stage in (lists, numbers)
+    )
+    assert one.score(UNSEEN).system == other.score(UNSEEN).system
+    assert one.training_["chosen"] == other.training_["chosen"]
+
+
 def test_going_on_from_a_saved_metric(saved: str, fitted: PairRegressor) -> None:
     slow = replace(QUICK, epochs=(0.2,), learning_rate=(1e-9,))
     plan = Plan(start=saved, stage=(slow,))

@@ -202,49 +202,13 @@ class PairRegressor(LearnedMetric):
         self.encoder_, self.references_ = initial.encoder, initial.references
         self.set_inputs(initial.inputs)
         self.training_ = {
-            **self._training_facts(data, outcome, maps),
+            **_training_facts(plan, data, outcome, maps),
             "processes": processes.count,
             "precision": precision,
             "trained_on": _device_name(model.network.device),
             **initial.facts,
         }
         self.agreement_ = {"held_out": dict(data.development_rows), **outcome.best.figures}
-
-    def _training_facts(
-        self, data: PairData, outcome: Outcome, maps: Sequence[tuple[float, float]]
-    ) -> dict[str, Any]:
-        """Facts about the data and the choices of a training, for metric.json.
-
-        `maps` are the slope and intercept of every output scale.
-        """
-        stages = self.plan.stage
-        sources = [source.facts for stage in data.stages for source in stage]
-        chosen = [
-            stage.trials()[index] for stage, index in zip(stages, outcome.chosen, strict=True)
-        ]
-        return {
-            "data": " + ".join(
-                dict.fromkeys(name for facts in sources for name in facts["rows_by_dataset"])
-            ),
-            "rows": sum(facts["rows"] for facts in sources),
-            "stages": [
-                [{**source.facts, **_scale_facts(source, maps)} for source in stage]
-                for stage in data.stages
-            ],
-            "chosen": {
-                f"stage {number} {key}": value
-                for number, (stage, trial) in enumerate(zip(stages, chosen, strict=True), 1)
-                for key, value in trial.items()
-                if len(getattr(stage, key)) > 1
-            },
-            "given_up": [
-                {"stage": stage + 1, **stages[stage].trials()[trial]}
-                for stage, trial in outcome.diverged
-            ],
-            "pairs": len(data.texts),
-            "data_digest": data.digest,
-            "history": outcome.history,
-        }
 
     def compute_segment_scores(self, segments: Segments) -> FloatArray:
         self.check_fitted()
@@ -398,6 +362,41 @@ class PairRegressor(LearnedMetric):
         )
         metric.restore_facts(description)
         return metric
+
+
+def _training_facts(
+    plan: Plan, data: PairData, outcome: Outcome, maps: Sequence[tuple[float, float]]
+) -> dict[str, Any]:
+    """Facts about the data and the choices of a training, for metric.json.
+
+    `maps` are the slope and intercept of every output scale.
+    """
+    stages = plan.stage
+    sources = [source.facts for stage in data.stages for source in stage]
+    chosen = [stage.trials()[index] for stage, index in zip(stages, outcome.chosen, strict=True)]
+    return {
+        "data": " + ".join(
+            dict.fromkeys(name for facts in sources for name in facts["rows_by_dataset"])
+        ),
+        "rows": sum(facts["rows"] for facts in sources),
+        "stages": [
+            [{**source.facts, **_scale_facts(source, maps)} for source in stage]
+            for stage in data.stages
+        ],
+        "chosen": {
+            f"stage {number} {key}": value
+            for number, (stage, trial) in enumerate(zip(stages, chosen, strict=True), 1)
+            for key, value in trial.items()
+            if len(getattr(stage, key)) > 1
+        },
+        "given_up": [
+            {"stage": stage + 1, **stages[stage].trials()[trial]}
+            for stage, trial in outcome.diverged
+        ],
+        "pairs": len(data.texts),
+        "data_digest": data.digest,
+        "history": outcome.history,
+    }
 
 
 def _scale_facts(source: StageSource, maps: Sequence[tuple[float, float]]) -> dict[str, Any]:
