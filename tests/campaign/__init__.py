@@ -1,0 +1,1 @@
+"""A fault campaign against readers, archives, saved metrics, training and the service."""
