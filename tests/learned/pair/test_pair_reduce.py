@@ -14,7 +14,13 @@ from adequa.learned.pair.initial_model import new_model
 from adequa.learned.pair.metric import PairRegressor
 from adequa.learned.pair.network import Head, PairModel
 from adequa.learned.pair.plan import Plan, StagePlan, plan_from
-from adequa.learned.pair.reduce import encoder_layers, kept_layers, with_layers, with_vocabulary
+from adequa.learned.pair.reduce import (
+    encoder_layers,
+    kept_layers,
+    with_layers,
+    with_units,
+    with_vocabulary,
+)
 from adequa.metrics.registry import load_metric
 from adequa.segments import Segments
 from tiny_transformer import tiny_network, tiny_ratings, write_tiny_encoder
@@ -134,7 +140,12 @@ def test_vocabularies_of_other_kinds_are_refused(tmp_path: Path) -> None:
 
 def test_a_plan_trains_a_smaller_student(encoder: Path, tmp_path: Path) -> None:
     plan = Plan(
-        encoder=str(encoder), keep_layers="1+3", vocabulary=ALWAYS + 6, stage=(QUICK,), seed=2
+        encoder=str(encoder),
+        keep_layers="1+3",
+        keep_units=3,
+        vocabulary=ALWAYS + 6,
+        stage=(QUICK,),
+        seed=2,
     )
     metric = PairRegressor(plan, device="cpu").fit(tiny_ratings(24))
     metric.save(tmp_path / "small")

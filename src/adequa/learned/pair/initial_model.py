@@ -24,7 +24,7 @@ from adequa.errors import AdequaError
 from adequa.learned.pair.devices import check_training_memory
 from adequa.learned.pair.network import Head, PairModel, PairNetwork
 from adequa.learned.pair.plan import HEAD_DEFAULTS, UNSET, Plan, check_crossed, check_surface
-from adequa.learned.pair.reduce import kept_layers, with_layers
+from adequa.learned.pair.reduce import kept_layers, with_layers, with_units
 from adequa.learned.pair.views import REFERENCE_ONLY, View, sorted_views
 from adequa.learned.training import isolated_randomness
 from adequa.segments import Reduction
@@ -56,7 +56,7 @@ def from_encoder(plan: Plan, device: torch.device, *, download: bool) -> Initial
     model = new_model(folder, head, max_length=plan.max_length, seed=plan.seed, device=device)
     files = digests(model_files(declared(folder, pooled=False).folder))
     return InitialModel(
-        model=_with_kept_layers(model, plan),
+        model=_reduced(model, plan),
         encoder=Path(plan.encoder).name or Path(plan.encoder).resolve().name,  # "." has none
         digest=hashlib.sha256(json.dumps(sorted(files.items())).encode()).hexdigest(),
         references=_reduction(plan.references),
@@ -94,11 +94,12 @@ def new_model(
     )
 
 
-def _with_kept_layers(model: PairModel, plan: Plan) -> PairModel:
-    if not plan.keep_layers:
-        return model
-    count = int(model.network.encoder.config.num_hidden_layers)
-    return with_layers(model, kept_layers(plan.keep_layers, count))
+def _reduced(model: PairModel, plan: Plan) -> PairModel:
+    """The model with the layers and the hidden units that the plan keeps."""
+    if plan.keep_layers:
+        count = int(model.network.encoder.config.num_hidden_layers)
+        model = with_layers(model, kept_layers(plan.keep_layers, count))
+    return with_units(model, plan.keep_units) if plan.keep_units else model
 
 
 def plan_head(plan: Plan) -> Head:
@@ -126,7 +127,7 @@ def from_metric(
     check_crossed(inputs, plan, plan.start)
     check_training_memory(start.model_.network, device)
     return InitialModel(
-        model=_with_kept_layers(start.model_, plan),
+        model=_reduced(start.model_, plan),
         encoder=start.encoder,
         digest=start.digest_,
         references=_reduction(plan.references or start.references),

@@ -245,7 +245,17 @@ def _linear(inputs: int, outputs: int, generator: torch.Generator) -> nn.Linear:
 
 # Architectures that use the mask for bidirectional attention only.
 _BIDIRECTIONAL = frozenset(
-    {"albert", "bert", "camembert", "distilbert", "electra", "mpnet", "roberta", "xlm-roberta"}
+    {
+        "albert",
+        "bert",
+        "camembert",
+        "distilbert",
+        "electra",
+        "mpnet",
+        "nomic_bert",
+        "roberta",
+        "xlm-roberta",
+    }  # fmt: skip
 )
 
 

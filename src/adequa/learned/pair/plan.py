@@ -149,6 +149,7 @@ class Plan:
     encoder: Text = ""  # a folder, or a model on the hub
     start: Text = ""  # a saved pair regressor to continue from, instead of an encoder
     keep_layers: Text = ""  # layers of the encoder to keep, such as 4+8+12; empty for all
+    keep_units: Count = 0  # hidden units to keep in every feed-forward layer; 0 for all
     vocabulary: Count = 0  # pieces to keep, the most frequent in the training texts; 0 for all
     # Texts beside the hypothesis: one for all rows, or one at random of those that a row allows.
     inputs: Annotated[tuple[View, ...], _AS_LIST, _NOT_EMPTY] = UNSET

@@ -1,4 +1,4 @@
-"""Smaller encoders: some of the layers of a pretrained one, and the pieces that texts need.
+"""Smaller encoders: fewer layers, narrower layers, and the pieces that texts need.
 
 A student that begins with layers of its teacher, or of a trained metric, learns faster than one
 with new weights. A vocabulary is reduced to the pieces that are most frequent in the training
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from adequa.errors import AdequaError
@@ -77,6 +77,42 @@ def _replace_layers(encoder: nn.Module, old: nn.ModuleList, new: nn.ModuleList) 
             if child is old:
                 setattr(module, name, new)
                 return
+
+
+def with_units(model: PairModel, units: int) -> PairModel:
+    """The model with this many hidden units in every feed-forward layer, those of largest weight.
+
+    The contribution of a unit to the output of its layer is bounded by its activation, which grows
+    with the norm of its input weights, times the norm of its output weights. The units of the
+    largest product stay.
+    """
+    network = model.network
+    for layer in encoder_layers(network.encoder):
+        _reduce_feed_forward(layer, units)
+    network.encoder.config.intermediate_size = units
+    return model
+
+
+@torch.no_grad()
+def _reduce_feed_forward(layer: Any, units: int) -> None:
+    """Keep some hidden units of a layer with the modules of BERT."""
+    up = getattr(getattr(layer, "intermediate", None), "dense", None)
+    down = getattr(getattr(layer, "output", None), "dense", None)
+    if not (isinstance(up, nn.Linear) and isinstance(down, nn.Linear)):
+        raise AdequaError("Hidden units can be left out of encoders with the layers of BERT only.")
+    if units > up.out_features:
+        raise AdequaError(f"The layers have {up.out_features:,} hidden units; keep_units is more.")
+    weight = up.weight.norm(dim=1) * down.weight.norm(dim=0)
+    kept = weight.topk(units).indices.sort().values
+    layer.intermediate.dense = _linear(up.weight[kept], up.bias[kept])
+    layer.output.dense = _linear(down.weight[:, kept], down.bias)
+
+
+def _linear(weight: Tensor, bias: Tensor) -> nn.Linear:
+    layer = nn.Linear(weight.shape[1], weight.shape[0])
+    layer.weight.copy_(weight)
+    layer.bias.copy_(bias)
+    return layer
 
 
 def with_vocabulary(model: PairModel, texts: Iterable[tuple[str, ...]], size: int) -> PairModel:
