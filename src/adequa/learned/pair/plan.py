@@ -158,7 +158,7 @@ class Plan:
     hidden_layers: SmallCount = UNSET
     units: Annotated[int, Field(strict=True, ge=1, le=16_384)] = UNSET
     dropout: Probability = UNSET
-    surface: Switch = UNSET  # features of case, punctuation and spacing beside the encoder
+    surface: Switch = UNSET  # features of case, spacing, emoji and others beside the encoder
     encoder_dropout: Probability = UNSET  # inside the encoder; unset: as in its configuration
     references: Literal["", "best", "mean"] = ""  # empty: as in the start, or else the best
     max_length: Count = 0  # tokens per pair; 0: as in the start, or else the encoder's limit
