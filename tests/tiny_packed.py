@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from adequa.learned.pair.metric import PairRegressor
 
 MAP = ScoreMap(unrelated=-2.0, reference=3.0)
-WEIGHTS = [0.5, -0.25, 0.125, 0.3, 0.2, -0.4, 0.1, 0.6, -0.7, 0.05]
+WEIGHTS = [0.5, -0.25, 0.125, 0.3, 0.2, -0.4, 0.1, 0.6, -0.7, 0.05, 0.15]
 OFFSET = -0.3
 QUICK = StagePlan("ratings", batch=(8,), epochs=(1.0,), learning_rate=(1e-3,))
 WIDE = {"hidden_size": 32, "intermediate_size": 64}

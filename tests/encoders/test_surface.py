@@ -21,8 +21,9 @@ from adequa.errors import AdequaError
 LOSSES = ("word_case_loss", "word_bigram_case_loss")
 EDGE = "\ue000"  # what stands for the edge of a text in the oracles, and is in no text
 WORDS = st.sampled_from(
-    ["the", "The", "cat", "CAT", "Brno", "3.5", "don't", "a-b", ",", ".", "“No!”", "Élan", "ß", "ẞ"]
-)
+    ["the", "The", "cat", "CAT", "Brno", "3.5", "don't", "a-b", ",", ".", "“No!”", "Élan", "ß", "ẞ",
+     "😀", "❤️", "👍🏽", "Ω", "猫", "€5"]
+)  # fmt: skip
 TEXT = st.lists(WORDS, max_size=9).map(" ".join)
 # Surrogates without a partner are among these, and characters that other code may treat as an end.
 WILD = st.text(st.characters(exclude_characters=EDGE) | st.sampled_from("\0\r\n\x1c\ud800 "))
@@ -95,6 +96,7 @@ def test_texts_without_characters() -> None:
     one_side = features("", "cat")
     assert one_side.pop("length") == pytest.approx(math.log(2.5) / math.log(1001))
     assert one_side.pop("capitalised_overlap") == 1  # neither has capitals
+    assert one_side.pop("symbol_overlap") == 1  # nor symbols
     assert set(one_side.values()) == {0.0}
 
 
@@ -109,6 +111,62 @@ def test_letters_of_chinese_are_words_and_vowel_signs_part_none() -> None:
     assert features("他说。", "她说。")["word_bigram_recall"] == 0.5
     # Hindi: a word with vowel signs is a single one, so that ^हिन्दी and हिन्दी$ are all there are.
     assert features("हिन्दी", "हिन्दू")["word_bigram_recall"] == 0
+
+
+def symbol_overlap(hypothesis: str, reference: str) -> float:
+    return features(hypothesis, reference)["symbol_overlap"]
+
+
+def test_symbols_by_hand() -> None:
+    assert symbol_overlap("See you 🎉", "See you 🎉!") == 1
+    assert symbol_overlap("See you 😢", "See you 🎉!") == 0
+    assert symbol_overlap("See you", "See you 🎉!") == 0
+    assert symbol_overlap("🎉 🎉 you", "🎉 you") == pytest.approx(2 / 3)
+    # 👍 and the colour of the skin, against 👍.
+    assert symbol_overlap("👍🏽", "👍") == pytest.approx(2 / 3)
+    # 北京 and 北 in other words that are spelled the same.
+    assert symbol_overlap("北京 a", "北 a") == pytest.approx(2 / 3)
+    assert symbol_overlap("москва", "москва") == 1
+    assert symbol_overlap("🇩🇪", "🇫🇷") == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [("❤️", "❤"), ("👩‍🚀", "👩🚀"), ("−5 €", "-5 euros"), ("“so” – it…", '"so" - it'),
+     ("Việt", "Viet"), ("e\u0301", "é"), ("Ｏk", "Ok"), ("a\u3000b", "a b"), ("ﬁn", "fin"),
+     ("5 × £3", "5 x 3"), ("\u200fab\ud800", "ab")],
+    ids=["variation", "joiner", "minus", "punctuation", "accents", "combining", "wide", "space",
+         "ligature", "Latin-1", "invisible"],
+)  # fmt: skip
+def test_what_is_no_symbol(text: str, other: str) -> None:
+    assert symbol_overlap(text, other) == 1
+
+
+@given(st.text(st.characters(max_codepoint=0x36F)), ANY.filter(str.isascii))
+def test_texts_of_latin_letters_have_no_symbols(hypothesis: str, reference: str) -> None:
+    assert symbol_overlap(hypothesis, reference) == 1
+
+
+@settings(max_examples=40)
+@given(PAIRS, st.lists(st.sampled_from(SURFACE), max_size=4))
+def test_features_do_not_depend_on_the_others(
+    pairs: list[tuple[str, str]], names: list[str]
+) -> None:
+    sides = [first for first, _ in pairs], [second for _, second in pairs]
+    chosen = [SURFACE.index(name) for name in names]
+    np.testing.assert_array_equal(surface_features(*sides, names), many_features(pairs)[:, chosen])
+
+
+# In this order from the first version on: saved metrics have weights of the first so many.
+FIRST = (
+    "character_similarity", "character_bigram_precision", "character_bigram_recall",
+    "word_bigram_precision", "word_bigram_recall", "word_case_loss", "word_bigram_case_loss",
+    "capitalised_overlap", "length_ratio", "length", "symbol_overlap",
+)  # fmt: skip
+
+
+def test_new_features_come_last() -> None:
+    assert SURFACE[: len(FIRST)] == FIRST
 
 
 @given(ANY, ANY)

@@ -89,7 +89,7 @@ def pair_regressor(
         bool | None,
         typer.Option(
             "--surface/--no-surface",
-            help="Add features of case, punctuation and spacing.",
+            help="Add features of case, punctuation, spacing and emoji.",
         ),
     ] = None,
     references: Annotated[

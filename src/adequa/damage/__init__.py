@@ -1,6 +1,6 @@
 """Ways to damage a good English sentence so that any person would rate it lower.
 
 `apply.py` damages texts and `registry.py` lists the kinds of damage. The kinds are in one chapter
-per subject: `numbers`, `names`, `meaning`, `grammar`, `content` and `surface`; their word lists
-are in `data/`. `base.py` has what all kinds share, `english.py` splits text into words and clauses.
+per subject: `entities`, `meaning`, `grammar`, `content`, `surface` and `symbols`; their word lists
+are in `data/`. `base.py` has what all kinds share, and splits text into words and clauses.
 """

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from adequa.damage import content, entities, grammar, meaning, surface
+from adequa.damage import content, entities, grammar, meaning, surface, symbols
 from adequa.damage.base import DamageFunction, Perturbation
 from adequa.errors import AdequaError, nearest
 
+SYMBOLS = "symbols"  # the group of damage to emoji and other symbols
 _POSITIONS = "fraction of positions"
 _FROM_HALF = "fraction of positions, at least half"
 _OMITTED = "fraction of the text omitted"
@@ -93,6 +94,8 @@ _KINDS = (
     _kind("markup", surface.markup_left),
     _kind("markup", surface.slots_unfilled),
     _kind("markup", surface.pieces_unjoined),
+    _kind(SYMBOLS, symbols.symbol_changed),
+    _kind(SYMBOLS, symbols.symbol_dropped),
 )
 
 PERTURBATIONS: dict[str, Perturbation] = {kind.name: kind for kind in _KINDS}

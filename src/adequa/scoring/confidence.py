@@ -89,16 +89,16 @@ class TextFeatures:
     @classmethod
     def of(cls, segments: Segments, references: Reduction = "best") -> TextFeatures:
         """Compute the features; `references` reduces the overlaps with multiple references."""
-        from adequa.encoders.surface import SURFACE, surface_features  # noqa: PLC0415
+        from adequa.encoders.surface import surface_features  # noqa: PLC0415
         from adequa.metrics.english import looks_foreign  # noqa: PLC0415
 
         pairs = segments.pairs()
-        rows = surface_features(pairs.hypotheses, pairs.references).astype(np.float64)
-        columns = dict(zip(SURFACE, rows.T, strict=True))
-        precision, recall = (columns[f"character_bigram_{of}"] for of in ("precision", "recall"))
+        names = ("character_bigram_precision", "character_bigram_recall", "length")
+        rows = surface_features(pairs.hypotheses, pairs.references, names).astype(np.float64)
+        precision, recall, length = rows.T
         overlap = (precision + recall) / 2
         return cls(
-            length=reduce_pairs(columns["length"], pairs.segment, "mean"),
+            length=reduce_pairs(length, pairs.segment, "mean"),
             overlap=reduce_pairs(overlap, pairs.segment, references),
             foreign=looks_foreign(segments.hypotheses),
         )

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adequa.encoders.surface import surface_features
 from adequa.errors import AdequaError, UnknownSettingError
 from adequa.io.atomic import digest_of
 from adequa.learned.packed.metric import BEND, EDGE, PackedPair, ScoreMap, bend, score_by_rule
@@ -152,6 +153,19 @@ def test_several_references(folder: Path) -> None:
 def tiny_of(folder: Path, **changes: Any) -> Path:
     """Another folder beside the first."""
     return tiny_packed(folder.with_name(f"other-{len(list(folder.parent.iterdir()))}"), **changes)
+
+
+def test_some_of_the_surface_features(folder: Path) -> None:
+    """A metric names the features that it was made with, and needs no later ones."""
+    names, weights = SURFACE_TABLE["names"], np.array(SURFACE_TABLE["weights"])
+    chosen = [names.index("length"), names.index("word_case_loss")]
+    table = {"names": [names[i] for i in chosen], "weights": weights[chosen].tolist()}
+    some = loaded(tiny_of(folder, surface={**table, "offset": 0.25}))
+    assert some.surface is not None
+    found = some.surface(*zip(*PAIRS, strict=True))
+    rows = surface_features(*zip(*PAIRS, strict=True))
+    assert found == pytest.approx(rows[:, chosen] @ weights[chosen] + 0.25)
+    assert some.surface.table() == {**table, "offset": 0.25}
 
 
 def test_without_surface_features(folder: Path) -> None:
@@ -352,9 +366,13 @@ SURFACE_TABLE = SETTINGS["surface"]
         ({"map": {"unrelated": 1.0}}, "damaged metric"),
         ({"map": None}, "damaged metric"),
         ({"references": "worst"}, '"worst" is not a value of references'),
-        ({"surface": {**SURFACE_TABLE, "names": ["length"]}}, "other surface features"),
+        (
+            {"surface": {**SURFACE_TABLE, "names": ["size", *SURFACE_TABLE["names"][1:]]}},
+            "surface features that this version of adequa does not have: size.",
+        ),
+        ({"surface": {**SURFACE_TABLE, "names": ["length"]}}, "one weight for each surface"),
     ],
-    ids=["half", "no map", "references", "names"],
+    ids=["half", "no map", "references", "unknown name", "names and weights"],
 )
 def test_folders_that_are_wrong(folder: Path, changes: dict[str, Any], said: str) -> None:
     assert said in refusal(lambda: loaded(tiny_of(folder, **changes)))

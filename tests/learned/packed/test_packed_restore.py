@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from adequa.encoders.surface import SURFACE
 from adequa.errors import AdequaError
 from adequa.learned.packed.export import GraphPrecision
 from adequa.learned.packed.metric import Adequa, PackedPair
@@ -95,6 +97,18 @@ def test_a_packed_metric_is_trained_further(regressor: PairRegressor, tmp_path: 
         load_metric(f"{tmp_path / 'further'}:device=cpu").compute_scores(TEXTS).segments, scores,
         atol=1e-4,
     )  # fmt: skip
+
+
+def test_surface_features_that_a_packed_metric_lacks_have_a_weight_of_zero(
+    regressor: PairRegressor, tmp_path: Path
+) -> None:
+    metric = packed(regressor, tmp_path / "fp32", "fp32")
+    assert metric.surface is not None
+    names, weights = metric.surface.names, metric.surface.weights
+    fewer = replace(metric.surface, names=names[1:4], weights=weights[1:4])
+    skip = restored_model(replace(metric, surface=fewer)).network.get_parameter("skip")
+    expected = [weights[i] if 1 <= i < 4 else 0 for i in range(len(SURFACE))]
+    assert skip.tolist() == pytest.approx(expected)
 
 
 def test_other_metrics_are_no_start() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -18,7 +20,9 @@ from adequa.segments import Segments
 
 pytest.importorskip("torch", reason="training needs PyTorch")
 
-from adequa.damage.registry import PERTURBATIONS
+from adequa.damage.registry import PERTURBATIONS, SYMBOLS
+from adequa.damage.symbols import EMOJI
+from adequa.learned.pair.data import segments_with_emoji
 from adequa.learned.pair.objectives import (
     DamageOrder,
     Distillation,
@@ -341,6 +345,48 @@ def test_texts_and_references_are_ahead_of_their_damaged_selves() -> None:
         k for k, p in PERTURBATIONS.items() if p.is_test_only
     }
     assert sum(source.facts["damages"].values()) == len(edges) - 3
+
+
+@pytest.mark.parametrize(("fraction", "count"), [(0.0, 0), (0.25, 10), (1.0, 40)])
+def test_a_fraction_of_the_texts_get_emoji_that_are_damaged(fraction: float, count: int) -> None:
+    rows = [(f"It did cost {n} euros.", f"It was {n} euros.|Just {n} euros.", 1) for n in range(20)]
+    stage = StagePlan("damage", symbols=fraction)
+    data = collected(stage, judgements=[rated(*rows)])
+    (source,) = data.stages[0]
+    objective = source.objective
+    assert isinstance(objective, DamageOrder)
+    edges = {
+        (data.texts[objective.pairs[one]], data.texts[objective.pairs[other]])
+        for one, other in zip(objective.better, objective.worse, strict=True)
+    }
+    decorated = [(one, other) for one, other in edges if any(map(one[1].count, EMOJI))]
+    for (reference, hypothesis), (beside, damaged) in decorated:
+        (symbols, expected) = ([e for e in EMOJI if e in text] for text in (hypothesis, reference))
+        assert symbols == expected
+        assert beside == reference
+        assert [e for e in EMOJI if e in damaged] != symbols  # and nothing else is damaged
+        assert without_emoji(damaged) == without_emoji(hypothesis)
+    # Twenty outputs and their first references, each with damage of one kind.
+    assert len({hypothesis for (_, hypothesis), _ in decorated}) == count
+    kinds = source.facts["damages"]
+    assert sum(n for kind, n in kinds.items() if PERTURBATIONS[kind].group == SYMBOLS) == count
+    assert sum(kinds.values()) == 40
+    assert collected(stage, judgements=[rated(*rows)]).texts == data.texts
+    assert collected(stage, judgements=[rated(*rows)], seed=1).texts != data.texts
+
+
+def without_emoji(text: str) -> str:
+    return re.sub(f" ?(?:{'|'.join(EMOJI)})", "", text)
+
+
+def test_sources_get_the_same_emoji() -> None:
+    texts = Segments(("It is so.",), (("It is.",),), sources=("Es ist so.",))
+    decorated = segments_with_emoji(texts, Random(0))
+    assert decorated.sources is not None
+    sides = (*decorated.hypotheses, *decorated.references[0], *decorated.sources)
+    (symbols,) = {tuple(emoji for emoji in EMOJI if emoji in side) for side in sides}
+    assert symbols
+    assert list(map(without_emoji, sides)) == ["It is so.", "It is.", "Es ist so."]
 
 
 def test_texts_that_cannot_be_damaged() -> None:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import pytest
 
+from adequa.encoders.surface import SURFACE
 from adequa.errors import AdequaError
 from adequa.io.atomic import digest_of
 from adequa.learned.pair.metric import PairRegressor
@@ -119,6 +120,29 @@ def test_the_head_of_the_start_stays_and_nothing_else_is_on_record(
     assert isinstance(again, PairRegressor)
     assert again.plan == plan
     assert asdict(again.model_.head) == before["head"]
+
+
+EARLIER = Path(__file__).parents[2] / "saved" / "pair"  # with ten surface features
+
+
+def test_surface_features_that_the_start_lacks_begin_at_nothing(tmp_path: Path) -> None:
+    from adequa.learned.pair.initial_model import from_metric
+
+    start = load_metric(f"{EARLIER}:device=cpu")
+    assert isinstance(start, PairRegressor)
+    assert start.model_.head.surface == 10
+    plan = Plan(start=str(EARLIER), stage=(replace(QUICK, learning_rate=(1e-9,)),))
+    pairs = [(refs[0], text) for refs, text in zip(TEXTS.references, TEXTS.hypotheses, strict=True)]
+    before = start.model_.scores(pairs, "fp32", 4096)
+    initial = from_metric(plan, start, torch.device("cpu"))
+    assert initial.model.head.surface == len(SURFACE) > 10
+    assert initial.standardised_surface == 10
+    assert (initial.model.scores(pairs, "fp32", 4096) == before).all()
+    further = PairRegressor(plan, device="cpu").fit(tiny_ratings(24))
+    further.save(tmp_path / "m")
+    assert described(tmp_path / "m")["settings"]["surface"] == list(SURFACE)
+    again = load_metric(f"{tmp_path / 'm'}:device=cpu").compute_scores(TEXTS).segments
+    assert again == pytest.approx(further.compute_scores(TEXTS).segments, abs=1e-5)
 
 
 @pytest.mark.parametrize("key", OTHER_HEAD)

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from adequa.encoders.surface import SURFACE
 from adequa.errors import AdequaError
 from adequa.learned.pair.metric import PairRegressor
-from adequa.learned.pair.plan import DevelopmentPlan, Plan, StagePlan
+from adequa.learned.pair.plan import DevelopmentPlan, Plan, SourcePlan, StagePlan
 from adequa.metrics.registry import load_metric
 from adequa.progress import Progress
 from adequa.segments import Segments
@@ -130,6 +131,24 @@ def test_surface_features_see_what_the_encoder_cannot(encoder: str) -> None:
     seeing = PairRegressor(replace(plan, surface=True), device="cpu").fit(tiny_ratings(24))
     assert len(set(seeing.score(texts).segments.tolist())) == 3
     assert len(seeing.settings()["surface"]) == seeing.settings()["head"]["surface"] > 0
+
+
+def test_emoji_are_learnt_from_texts_that_get_some(encoder: str) -> None:
+    """All emoji are the same to the encoder, and no text to train on has any by itself."""
+    damage = SourcePlan("damage", spared=("untranslated",), margin=1.0)  # which has other scripts
+
+    def trained(symbols: float) -> PairRegressor:
+        stage = replace(QUICK, epochs=(2.0,), beside=(replace(damage, symbols=symbols),))
+        plan = Plan(encoder=encoder, surface=True, stage=(stage,))
+        return PairRegressor(plan, device="cpu").fit(tiny_ratings(40))
+
+    symbol_overlap = SURFACE.index("symbol_overlap")
+    never, often = (
+        trained(symbols).model_.network.get_parameter("skip")[symbol_overlap]
+        for symbols in (0.0, 0.5)
+    )
+    assert never == 0
+    assert often > 0.01
 
 
 @pytest.mark.parametrize("head", [{"pooling": "cls"}, {"hidden_layers": 2, "units": 8},

@@ -118,6 +118,18 @@ def test_surface_features_are_standardised_and_begin_at_nothing() -> None:
     assert predict(model, inputs, EVERY) - before == pytest.approx(added, abs=1e-5)
 
 
+def test_new_surface_features_alone_are_standardised() -> None:
+    model = network(surface=2)
+    surface = np.random.default_rng(0).normal(3, 2, size=(12, 2)).astype(np.float32)
+    with torch.no_grad():
+        model.get_parameter("skip").copy_(torch.tensor([2.0, 0.0]))
+    before = predict(model, PairInputs(ROWS, surface), EVERY)
+    model.standardise_surface(surface, first=1)
+    assert (predict(model, PairInputs(ROWS, surface), EVERY) == before).all()
+    assert model.surface_mean.tolist() == pytest.approx([0, surface[:, 1].mean()])
+    assert model.surface_spread.tolist() == pytest.approx([1, surface[:, 1].std()])
+
+
 def test_constant_scores_can_be_calibrated() -> None:
     model = network()
     model.calibrate(np.zeros(12), np.arange(12.0))

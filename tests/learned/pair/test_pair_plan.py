@@ -176,6 +176,14 @@ BAD = {
         plan(RATINGS | {"beside": [{"objective": "damage", "transform": "log-penalty"}]}),
         "transform goes with the objective ratings",
     ),
+    "emoji in ratings": (
+        plan(RATINGS | {"symbols": 0.5}),
+        "symbols goes with the objective damage",
+    ),
+    "emoji that are spared": (
+        plan({"objective": "damage", "symbols": 0.5, "spared": ["symbols"]}),
+        'spared leaves out "symbols"',
+    ),
     "unknown transform": (
         plan(RATINGS | {"transform": "log"}),
         "transform should be 'none' or 'log-penalty', not 'log'",

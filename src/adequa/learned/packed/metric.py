@@ -93,30 +93,35 @@ def bend(x: FloatArray) -> FloatArray:
 class SurfaceWeights:
     """The linear term of surface features in a raw score, standardisation folded in."""
 
+    names: tuple[str, ...]  # of the features
     weights: FloatArray
     offset: float
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any], folder: Path) -> SurfaceWeights:
-        """Read the table of metric.json."""
-        if list(table["names"]) != list(SURFACE):
+        """Read the table of metric.json, of some or all of the features."""
+        names, weights = tuple(map(str, table["names"])), np.array(table["weights"])
+        unknown = [name for name in names if name not in SURFACE]
+        if unknown:
             raise AdequaError(
-                f"{folder} was made with other surface features than this version of adequa has: "
-                f"{', '.join(map(str, table['names']))}."
+                f"{folder} was made with surface features that this version of adequa does not "
+                f"have: {', '.join(unknown)}."
             )
-        return cls(np.array(table["weights"]), table["offset"])
+        if weights.shape != (len(names),):
+            raise ValueError("not one weight for each surface feature")
+        return cls(names, weights, table["offset"])
 
     def table(self) -> dict[str, Any]:
         """Return the table of metric.json."""
         return {
-            "names": list(SURFACE),
+            "names": list(self.names),
             "weights": self.weights.tolist(),
             "offset": self.offset,
         }
 
     def __call__(self, hypotheses: Sequence[str], references: Sequence[str]) -> FloatArray:
         """Return the term of each pair; summed row by row, so that neighbours change no bit."""
-        rows = surface_features(hypotheses, references).astype(np.float64)
+        rows = surface_features(hypotheses, references, self.names).astype(np.float64)
         return np.asarray((rows * self.weights).sum(axis=1) + self.offset)
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
+from adequa.encoders.surface import SURFACE
 from adequa.encoders.transformer_files import TokenRows
 from adequa.errors import AdequaError
 from adequa.io.atomic import check_new_folder, digest_of
@@ -379,7 +380,7 @@ def surface_weights(network: PairNetwork) -> SurfaceWeights | None:
         for tensor in (network.surface_mean, network.surface_spread, network.skip)
     )
     weights = float(network.scale) * arcs / std
-    return SurfaceWeights(weights, -float(mean @ weights))
+    return SurfaceWeights(SURFACE[: len(weights)], weights, -float(mean @ weights))
 
 
 def _settings(

@@ -3,7 +3,7 @@
 A packed metric has the weights of its network in 8 bits, or in 32. Restored weights are those that
 it scores with, so that scores differ only by the rounding of activations. What an export folds into
 weights is unfolded: the scale of queries, and the smoothing of channels. The scale of raw scores
-stays in the head.
+stays in the head. Surface features that the metric lacks have a weight of zero.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from adequa.encoders.surface import SURFACE
 from adequa.encoders.transformer_files import required_packages
 from adequa.errors import AdequaError
 from adequa.learned.packed.metric import Adequa, PackedPair
@@ -66,15 +67,14 @@ def restored_model(packed: PackedPair) -> PairModel:
     encoder.load_state_dict(tensors)
     layers, weights, bias = graph.head()
     surface = packed.surface
-    head = Head(
-        layers="+".join(map(str, layers)), surface=0 if surface is None else len(surface.weights)
-    )
+    head = Head(layers="+".join(map(str, layers)), surface=0 if surface is None else len(SURFACE))
     network = PairNetwork(encoder, head, seed=0)
     with torch.no_grad():
         network.output.weight.copy_(torch.from_numpy(weights)[None])
         network.output.bias.fill_(bias + (0.0 if surface is None else surface.offset))
         if surface is not None and network.skip is not None:
-            network.skip.copy_(torch.from_numpy(surface.weights))
+            indices = [SURFACE.index(name) for name in surface.names]
+            network.skip[indices] = torch.from_numpy(surface.weights).float()
     return PairModel(
         network=network,
         tokenizer=PreTrainedTokenizerFast(

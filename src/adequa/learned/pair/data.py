@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import count
+from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from adequa.damage.apply import damage_texts
-from adequa.damage.registry import trained_kinds
+from adequa.damage.registry import PERTURBATIONS, SYMBOLS, trained_kinds
+from adequa.damage.symbols import with_emoji
 from adequa.errors import AdequaError, counted
 from adequa.judgements import Judgements, Preferences, RatedSystems, Ratings
 from adequa.languages import language_pair
@@ -738,10 +740,17 @@ def _joined(sources: Sequence[str]) -> str:
 def _damage(
     source: SourcePlan, subsets: Sequence[Subset], index: PairIndex, seed: int
 ) -> StageSource:
-    """Good outputs, and references as their own outputs, each with damaged copies."""
+    """Good outputs, and references as their own outputs, each with damaged copies.
+
+    A fraction of them get emoji first, and damage to these alone.
+    """
     outputs = distinct_outputs(list(map(good_outputs, subsets)), with_sources=index.reads_source)
     intact = list(map(_with_references_as_outputs, outputs))
-    copies = [_damaged(source, each, subsets, seed) for each in intact]
+    copies = [
+        _damaged(texts, kinds, source.damages, subsets, seed)
+        for each in intact
+        for texts, kinds in _with_kinds(each, source, seed)
+    ]
     kinds = Counter(kind for each in copies for kind in each.kinds)
     if not kinds:
         raise AdequaError("None of the texts to damage can be damaged; give others, or spare less.")
@@ -770,6 +779,35 @@ def _with_references_as_outputs(outputs: Segments) -> Segments:
     )
 
 
+def _with_kinds(
+    intact: Segments, source: SourcePlan, seed: int
+) -> Iterator[tuple[Segments, Sequence[str]]]:
+    """Texts with the kinds of damage to do: most as they are, and a fraction with emoji in them."""
+    kinds = trained_kinds(source.spared)
+    random = Random(seed)  # noqa: S311  # nothing here is a secret
+    chosen = set(random.sample(range(len(intact)), round(source.symbols * len(intact))))
+    if len(chosen) < len(intact):
+        yield intact.select([row for row in range(len(intact)) if row not in chosen]), kinds
+    if chosen:
+        decorated = segments_with_emoji(intact.select(sorted(chosen)), random)
+        yield decorated, [kind for kind in kinds if PERTURBATIONS[kind].group == SYMBOLS]
+
+
+def segments_with_emoji(segments: Segments, random: Random) -> Segments:
+    """Segments whose hypothesis, references and source have the same one or two emoji added."""
+    sources = segments.sources or ("",) * len(segments)
+    columns = zip(segments.hypotheses, segments.references, sources, strict=True)
+    rows = [
+        with_emoji([hypothesis, source, *references], random)
+        for hypothesis, references, source in columns
+    ]
+    return Segments(
+        hypotheses=tuple(row[0] for row in rows),
+        references=tuple(tuple(row[2:]) for row in rows),
+        sources=None if segments.sources is None else tuple(row[1] for row in rows),
+    )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Copies:
     """Texts and their damaged copies, row by row."""
@@ -779,15 +817,17 @@ class _Copies:
     kinds: Sequence[str]  # of damage
 
 
-def _damaged(source: SourcePlan, intact: Segments, subsets: Sequence[Subset], seed: int) -> _Copies:
-    """The damaged copies of texts that all have references, or none."""
+def _damaged(
+    intact: Segments, kinds: Sequence[str], per_text: int, subsets: Sequence[Subset], seed: int
+) -> _Copies:
+    """The copies, damaged in these ways, of texts that all have references, or none."""
     damage = damage_texts(
         intact.hypotheses,
-        trained_kinds(source.spared),
+        kinds,
         seed=seed,
         sources=source_texts(subsets, intact),
         corpus=tuple(dict.fromkeys(intact.target_texts)),
-        per_text=source.damages,
+        per_text=per_text,
     )
     before = intact.select(damage.rows.tolist())
     return _Copies(before, replace(before, hypotheses=damage.texts), damage.kinds)

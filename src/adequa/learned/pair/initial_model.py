@@ -22,7 +22,7 @@ from adequa.encoders.transformer_files import (
 )
 from adequa.errors import AdequaError
 from adequa.learned.pair.devices import check_training_memory
-from adequa.learned.pair.network import Head, PairModel, PairNetwork
+from adequa.learned.pair.network import Head, PairModel, PairNetwork, with_surface
 from adequa.learned.pair.plan import HEAD_DEFAULTS, UNSET, Plan, check_crossed, check_surface
 from adequa.learned.pair.reduce import kept_layers, with_layers, with_units
 from adequa.learned.pair.views import REFERENCE_ONLY, View, sorted_views
@@ -44,7 +44,8 @@ class InitialModel:
     inputs: tuple[View, ...] = REFERENCE_ONLY
     facts: Mapping[str, Any] = field(default_factory=dict)  # for metric.json
     notes: tuple[str, ...] = ()  # for the user
-    standardise_surface: bool = False  # surface features, by the data of this training
+    # Number of surface features that are standardised; others are by the data of this training.
+    standardised_surface: int = 0
 
 
 def from_encoder(plan: Plan, device: torch.device, *, download: bool) -> InitialModel:
@@ -62,7 +63,6 @@ def from_encoder(plan: Plan, device: torch.device, *, download: bool) -> Initial
         references=_reduction(plan.references),
         inputs=sorted_views(plan.inputs),
         facts={"encoder_files": files},
-        standardise_surface=True,
     )
 
 
@@ -120,14 +120,17 @@ def from_metric(
     """The plan's start to train further; raise if it cannot be trained on a device.
 
     `restored` is a network whose packed form has the scales of surface features in their weights.
+    Surface features that the start lacks, but for a start without any, begin with a weight of zero.
     """
     _check_head(plan, start.model_)
     inputs = sorted_views(plan.inputs or start.inputs)
     check_surface(inputs, bool(start.model_.head.surface), plan.start)
     check_crossed(inputs, plan, plan.start)
     check_training_memory(start.model_.network, device)
+    surface = start.model_.head.surface
+    model = with_surface(start.model_, len(SURFACE)) if surface else start.model_
     return InitialModel(
-        model=_reduced(start.model_, plan),
+        model=_reduced(model, plan),
         encoder=start.encoder,
         digest=start.digest_,
         references=_reduction(plan.references or start.references),
@@ -142,7 +145,7 @@ def from_metric(
             }
         },
         notes=_RESTORED_NOTES if restored else _development_notes(plan, start.plan),
-        standardise_surface=restored,
+        standardised_surface=0 if restored else surface,
     )
 
 

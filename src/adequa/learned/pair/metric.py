@@ -173,8 +173,8 @@ class PairRegressor(LearnedMetric):
         inputs = model.inputs(data.texts, precision, plan.most_tokens)
         if data.views is not None:
             inputs = replace(inputs, shown=data.views.richest)
-        if inputs.surface is not None and initial.standardise_surface:
-            model.network.standardise_surface(inputs.surface)
+        if inputs.surface is not None:
+            model.network.standardise_surface(inputs.surface, first=initial.standardised_surface)
         checkpoints = None
         if self.checkpoints is not None:
             checkpoints = PairCheckpoints(
@@ -284,7 +284,7 @@ class PairRegressor(LearnedMetric):
             "head": asdict(model.head),
             "max_length": model.max_length,
             "lowercase": model.lowercase,
-            "surface": list(SURFACE) if model.head.surface else [],
+            "surface": list(SURFACE[: model.head.surface]),
         }
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -341,7 +341,7 @@ class PairRegressor(LearnedMetric):
         metric.encoder_ = str(saved["encoder"])
         metric.set_inputs(sorted_views(saved.get("inputs", REFERENCE_ONLY)))
         metric.references_ = "best" if references == "best" else "mean"
-        if saved["surface"] not in ([], list(SURFACE)):
+        if saved["surface"] != list(SURFACE[: len(saved["surface"])]):  # new ones come last
             raise AdequaError(
                 f"{folder} was trained with other surface features than this version of adequa "
                 f"has: {', '.join(saved['surface'])}."

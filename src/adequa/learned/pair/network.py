@@ -18,7 +18,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -32,7 +32,7 @@ from torch.nn.functional import pad
 from transformers import PreTrainedTokenizerBase
 
 from adequa.encoders.device import to_device
-from adequa.encoders.surface import surface_features
+from adequa.encoders.surface import SURFACE, surface_features
 from adequa.encoders.transformer import check_pooling, longest_input, pooled, pooled_layers
 from adequa.encoders.transformer_files import (
     Reader,
@@ -53,6 +53,7 @@ Inputs: TypeAlias = Mapping[str, Tensor]
 
 ENCODER_PREFIX = "encoder."  # of the names of the encoder's weights
 SKIP = "skip"  # the weights of surface features
+SURFACE_MEAN, SURFACE_SPREAD = "surface_mean", "surface_spread"
 SCALES_PREFIX = "output_scales."  # of the names of the weights of output scales
 INITIAL_STD = 0.02  # of the weights of a head, as in BERT
 _CHUNK_SIZE = 1 << 16  # pairs tokenized before they are scored, which bounds memory
@@ -67,7 +68,7 @@ class Head:
     hidden_layers: int = 0  # 0: a linear head
     units: int = 768  # per hidden layer
     dropout: float = 0.1
-    surface: int = 0  # number of surface features
+    surface: int = 0  # number of surface features, the first of them
 
 
 class OutputScales(nn.Module):
@@ -128,8 +129,8 @@ class PairNetwork(nn.Module):
         # Skip arcs start at zero: they only add what the encoder cannot see.
         skip = torch.zeros(head.surface) if head.surface else None
         self.skip = None if skip is None else nn.Parameter(skip)
-        self.register_buffer("surface_mean", None if skip is None else torch.zeros_like(skip))
-        self.register_buffer("surface_spread", None if skip is None else torch.ones_like(skip))
+        self.register_buffer(SURFACE_MEAN, None if skip is None else torch.zeros_like(skip))
+        self.register_buffer(SURFACE_SPREAD, None if skip is None else torch.ones_like(skip))
         # From the training scale to the scale of the ratings.
         self.register_buffer("shift", torch.zeros(()))
         self.register_buffer("scale", torch.ones(()))
@@ -191,18 +192,21 @@ class PairNetwork(nn.Module):
             raise ValueError(f"weights of another head: {', '.join([*missing, *arrays])}")
 
     @torch.no_grad()
-    def standardise_surface(self, surface: npt.NDArray[np.float32]) -> None:
-        """Standardise surface features by the training data; scores stay the same."""
+    def standardise_surface(self, surface: npt.NDArray[np.float32], *, first: int = 0) -> None:
+        """Standardise surface features, from this one on, by the training data.
+
+        Scores stay the same.
+        """
         if self.skip is None:
             return
-        mean = torch.from_numpy(surface.mean(axis=0))
-        std = surface.std(axis=0)
-        spread = torch.from_numpy(np.where(std > 0, std, 1))
-        weights = self.skip / self.surface_spread  # of the features as they are
-        self.output.bias.add_(weights @ (mean - self.surface_mean))
-        self.skip.copy_(weights * spread)
-        self.surface_mean.copy_(mean)
-        self.surface_spread.copy_(spread)
+        mean = torch.from_numpy(surface[:, first:].mean(axis=0)).to(self.device)
+        std = surface[:, first:].std(axis=0)
+        spread = torch.from_numpy(np.where(std > 0, std, 1)).to(self.device)
+        weights = self.skip[first:] / self.surface_spread[first:]  # of the features as they are
+        self.output.bias.add_(weights @ (mean - self.surface_mean[first:]))
+        self.skip[first:] = weights * spread
+        self.surface_mean[first:] = mean
+        self.surface_spread[first:] = spread
 
     @torch.no_grad()
     def calibrate(self, scores: FloatArray, targets: FloatArray) -> None:
@@ -255,7 +259,7 @@ _BIDIRECTIONAL = frozenset(
         "nomic_bert",
         "roberta",
         "xlm-roberta",
-    }  # fmt: skip
+    }
 )
 
 
@@ -373,7 +377,8 @@ class PairModel:
         )
         surface = None
         if self.head.surface:
-            surface = surface_features([pair[-1] for pair in pairs], [pair[0] for pair in pairs])
+            hypotheses, references = [pair[-1] for pair in pairs], [pair[0] for pair in pairs]
+            surface = surface_features(hypotheses, references, SURFACE[: self.head.surface])
         return PairInputs(rows, surface, precision, most_tokens)
 
     def _first_text(self, pair: Pair) -> str:
@@ -430,3 +435,17 @@ class PairModel:
         network = PairNetwork(encoder, head, seed=0)
         network.load_head(arrays)
         return cls(network.eval(), tokenizer, head, max_length, lowercase)
+
+
+def with_surface(model: PairModel, count: int) -> PairModel:
+    """The model with this number of surface features; new ones have a weight of zero."""
+    added = count - model.head.surface
+    if not added:
+        return model
+    head = replace(model.head, surface=count)
+    wider = PairNetwork(model.network.encoder, head, seed=0)
+    arrays = model.network.head_arrays()
+    for name, value in ((SKIP, 0), (SURFACE_MEAN, 0), (SURFACE_SPREAD, 1)):
+        arrays[name] = np.pad(arrays[name], (0, added), constant_values=value)
+    wider.load_head(arrays)
+    return replace(model, network=wider, head=head)

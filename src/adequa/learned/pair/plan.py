@@ -13,7 +13,7 @@ from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
-from adequa.damage.registry import trained_kinds
+from adequa.damage.registry import SYMBOLS, trained_kinds
 from adequa.errors import AdequaError, nearest
 from adequa.io.text import FilePath, read_toml
 from adequa.learned.pair.views import REFERENCE_ONLY, View
@@ -88,6 +88,7 @@ class SourcePlan:
     joined: Fraction = 0.0  # fraction of texts also distilled two to four at a time
     damages: Annotated[int, Field(strict=True, ge=1, le=100)] = 1  # damaged copies of each text
     spared: Texts = ()  # groups of damage to leave out, such as "case"
+    symbols: Fraction = 0.0  # fraction of texts that get emoji, and damage to these alone
     # Difference to a damaged copy that is enough, in standard deviations of the ratings.
     margin: Annotated[float, Field(strict=True, ge=0, le=100, allow_inf_nan=False)] = 0.3
     batch: Annotated[tuple[PositiveCount, ...], _AS_LIST, _NOT_EMPTY] = (16,)
@@ -158,7 +159,7 @@ class Plan:
     hidden_layers: SmallCount = UNSET
     units: Annotated[int, Field(strict=True, ge=1, le=16_384)] = UNSET
     dropout: Probability = UNSET
-    surface: Switch = UNSET  # features of case, punctuation and spacing beside the encoder
+    surface: Switch = UNSET  # features of case, spacing, emoji and others beside the encoder
     encoder_dropout: Probability = UNSET  # inside the encoder; unset: as in its configuration
     references: Literal["", "best", "mean"] = ""  # empty: as in the start, or else the best
     max_length: Count = 0  # tokens per pair; 0: as in the start, or else the encoder's limit
@@ -281,11 +282,16 @@ def _check_only(
 
 def _check_damage(source: SourcePlan, origin: str) -> None:
     """Raise if settings of damage have no effect, or leave no damage to do."""
-    _check_only(source, ("damages", "spared", "margin"), "damage", origin)
+    _check_only(source, ("damages", "spared", "symbols", "margin"), "damage", origin)
     try:
         trained_kinds(source.spared)
     except AdequaError as error:
         raise AdequaError(f"{origin}: spared: {error}") from error
+    if source.symbols and SYMBOLS in source.spared:
+        raise AdequaError(
+            f'{origin}: symbols gives texts emoji to damage, and spared leaves out "{SYMBOLS}"; '
+            "leave out one of the two."
+        )
 
 
 # Errors of pydantic as sentences that name the file and the key.
