@@ -273,7 +273,7 @@ def test_another_language_is_warned_of() -> None:
         (EXAMPLES / f"german{name}.txt").read_text("utf-8").splitlines()
         for name in ("", "-reference")
     )
-    with pytest.warns(LanguageWarning, match="adequa knows English alone"):
+    with pytest.warns(LanguageWarning, match="adequa-1 knows English alone"):
         result = adequa.confidence(german, references, METRIC)
     assert any("longer than all rated segments, or not in English" in n for n in result.notes)
 
