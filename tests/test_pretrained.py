@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adequa.errors import AdequaError
 from adequa.comparison.significance import shipped_agreement
+from adequa.errors import AdequaError
 from adequa.learned.packed.metric import Adequa, Adequa1, AdequaFast, PackedPair, ShippedMetric
 from adequa.metrics import saved
 from adequa.metrics.base import Metric
