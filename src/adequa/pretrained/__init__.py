@@ -12,6 +12,11 @@ SHIPPED = {name: Path(__file__).parent / name for name in SHIPPED_METRICS}  # fo
 RANKER_FOLDER = Path(__file__).parent / "ranker"
 
 
+def lacks_weights(name: str) -> bool:
+    """Return whether this is a metric that ships, and this copy was built without its weights."""
+    return name in SHIPPED and not is_saved(str(SHIPPED[name]))
+
+
 def ranker_folder() -> str:
     """Return the folder of the ranker over lexical metrics, as the name of a metric."""
     if not is_saved(str(RANKER_FOLDER)):

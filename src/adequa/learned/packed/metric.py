@@ -24,9 +24,9 @@ from adequa.errors import AdequaError
 from adequa.metrics.base import MeanMetric, Remark, check_between, check_choice, plain_remarks
 from adequa.metrics.english import count_foreign, foreign_remark, visible_words
 from adequa.metrics.registry import check_settings, whole_number
-from adequa.metrics.saved import DIGITS, Description, is_saved
+from adequa.metrics.saved import DIGITS, Description
 from adequa.metrics.saved import load as load_saved
-from adequa.pretrained import SHIPPED
+from adequa.pretrained import SHIPPED, lacks_weights
 from adequa.runtime.batching import distinct
 from adequa.runtime.cache import RecentScores, ScoreCache, lookup_or_compute, text_key
 from adequa.runtime.onnx import (
@@ -287,7 +287,7 @@ class ShippedMetric(MeanMetric):
     @cached_property
     def packed(self) -> PackedPair:
         """The packed metric of the shipped folder, with these settings."""
-        if not is_saved(str(self.folder)):
+        if lacks_weights(self.name):
             raise AdequaError(
                 f"This copy of adequa was built without the weights of {self.name}: install it "
                 "from a release, or name other metrics, such as -m bleu -m chrf."
