@@ -6,6 +6,7 @@
     ADEQUA_DATA=FOLDER python benchmarks/explanations.py quality [--data wmt17-da]
     ADEQUA_DATA=FOLDER python benchmarks/explanations.py speed [--data wmt17-da]
 
+All take `-m METRIC`, by default adequa.
 `localisation` damages references and good outputs, as `adequa robustness` does, and counts how
 often the costliest piece is the damaged one, over texts that are damaged in one place.
 `severity` asks whether the summed severities of a segment's pieces tell which segments of MQM have
@@ -147,9 +148,9 @@ def touches(piece: Piece, span: tuple[int, int]) -> bool:
     return start < high and low < end
 
 
-def localisation(data: str, each: int, *, thorough: bool) -> None:
+def localisation(metric: str, data: str, each: int, *, thorough: bool) -> None:
     """Print how often the costliest piece is the damaged one."""
-    metric = cached_metric()
+    cached = cached_metric(metric)
     for name, rows in (
         ("references", damaged_references(data, each)),
         ("outputs", damaged_outputs(data, each)),
@@ -161,7 +162,7 @@ def localisation(data: str, each: int, *, thorough: bool) -> None:
         hits: dict[str, list[bool]] = defaultdict(list)
         pieces, severe = [], defaultdict(list)
         for one, explained in zip(
-            damaged, explain(segments, metric, thorough=thorough), strict=True
+            damaged, explain(segments, cached, thorough=thorough), strict=True
         ):
             hit = bool(explained.pieces) and touches(explained.pieces[0], one.span)
             hits[one.kind].append(hit)
@@ -204,10 +205,10 @@ def mqm(year: int, count: int) -> tuple[Segments, FloatArray]:
     return replace(data.segments.select(chosen), ids={}), data.scores[chosen]
 
 
-def severity(year: int, count: int) -> None:
+def severity(metric: str, year: int, count: int) -> None:
     """Print how well severities tell segments with a major error."""
     segments, scores = mqm(year, count)
-    explained = explain(segments, cached_metric())
+    explained = explain(segments, cached_metric(metric))
     major = scores <= MAJOR
     values = {
         "metric's score": np.array([-each.score for each in explained]),
@@ -231,10 +232,10 @@ def severity(year: int, count: int) -> None:
     print("  pieces per segment:", ", ".join(f"{name} {mean:.2f}" for name, mean in counts.items()))
 
 
-def thresholds(count: int) -> None:
+def thresholds(metric: str, count: int) -> None:
     """Search thresholds on MQM of 2020: the best area under the curve, and what is close to it."""
     segments, scores = mqm(2020, count)
-    explained = explain(segments, cached_metric())
+    explained = explain(segments, cached_metric(metric))
     lengths = [align_to_repair(each.hypothesis, each.reference).words for each in explained]
     major = scores <= MAJOR
     rows = []
@@ -267,18 +268,18 @@ def thresholds(count: int) -> None:
 # Pieces of good and bad outputs, and whether costs add up
 
 
-def quality(data: str) -> None:
+def quality(metric: str, data: str) -> None:
     """Print how pieces of the best and the worst tenth differ, and how well costs add up."""
     ratings = load_dataset(data)
     if not isinstance(ratings, Ratings) or ratings.segments is None:
         raise SystemExit(f"{data} holds no ratings of texts.")
     order = ratings.scores.argsort(kind="stable")
     tenth = len(order) // TENTH
-    metric = cached_metric()
+    cached = cached_metric(metric)
     parts = []
     for rows in (order[-tenth:], order[:tenth]):
         segments = replace(ratings.segments.select(rows.tolist()), ids={})
-        parts.append(explain(segments, metric))
+        parts.append(explain(segments, cached))
     best, worst = (np.array([p.cost for each in part for p in each.pieces]) for part in parts)
     print(
         f"{data}: pieces of the top tenth cost {best.mean():.3f}, of the bottom tenth "
@@ -292,7 +293,7 @@ def quality(data: str) -> None:
     with patch.object(repair, "scaled", lambda values, _: values):
         unscaled = [
             sum(piece.cost for piece in each.pieces)
-            for each in explain(segments, metric)
+            for each in explain(segments, cached)
             if each.pieces
         ]
     print(f"  before they are scaled: Pearson {np.corrcoef(unscaled, gains)[0, 1]:.4f}")
@@ -301,7 +302,7 @@ def quality(data: str) -> None:
 # Speed
 
 
-def speed(data: str, count: int, rounds: int) -> None:
+def speed(metric: str, data: str, count: int, rounds: int) -> None:
     """Print the ratio of explaining to scoring, in one thread and without caches."""
     ratings = load_dataset(data)
     if not isinstance(ratings, Ratings) or ratings.segments is None:
@@ -312,26 +313,26 @@ def speed(data: str, count: int, rounds: int) -> None:
     segments = replace(ratings.segments.select(rows.tolist()), ids={})
     ratios = []
     for _ in range(rounds):
-        scoring = _seconds(segments, lambda metric: metric.checked_statistics(segments))
-        explaining = _seconds(segments, lambda metric: explain(segments, metric))
+        scoring = _seconds(metric, segments, lambda opened: opened.checked_statistics(segments))
+        explaining = _seconds(metric, segments, lambda opened: explain(segments, opened))
         ratios.append(explaining / scoring)
         print(f"  scored in {scoring:.2f} s, explained in {explaining:.2f} s: {ratios[-1]:.2f}")
     words = lengths[rows].mean()
     print(f"{data}: {len(rows)} segments of {words:.1f} words: {np.median(ratios):.2f} times")
 
 
-def _seconds(segments: Segments, work: Callable[[Metric], object]) -> float:
+def _seconds(name: str, segments: Segments, work: Callable[[Metric], object]) -> float:
     """The CPU seconds that work with an open metric takes that has scored none of the segments."""
-    metric = load_metric("adequa:threads=1")
+    metric = load_metric(f"{name}:threads=1")
     metric.checked_statistics(replace(segments.select([0]), hypotheses=("warm up",)))
     start = time.process_time()
     work(metric)
     return time.process_time() - start
 
 
-def cached_metric() -> Metric:
-    """The metric that ships, with scores on disk."""
-    metric = load_metric("adequa")
+def cached_metric(name: str) -> Metric:
+    """A metric with scores on disk."""
+    metric = load_metric(name)
     metric.enable_cache(cache_folder() / "explanations.db", CACHE_BYTES)
     return metric
 
@@ -344,6 +345,8 @@ def main() -> None:
         commands.add_parser(name).add_argument("--data", default="wmt17-da")
     for name in ("severity", "thresholds"):
         commands.add_parser(name).add_argument("--count", type=int, default=1500)
+    for command in commands.choices.values():
+        command.add_argument("-m", "--metric", default="adequa")
     commands.choices["severity"].add_argument("--year", type=int, default=2021)
     commands.choices["localisation"].add_argument("--each", type=int, default=100)
     commands.choices["localisation"].add_argument("--thorough", action="store_true")

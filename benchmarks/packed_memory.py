@@ -23,7 +23,7 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from adequa.pretrained import METRIC_FOLDER
+from adequa.pretrained import SHIPPED
 from tiny_packed import tiny_packed
 
 LIMIT = 1500  # MB
@@ -60,7 +60,7 @@ def main() -> int:
     """Measure; return 1 where the limit is exceeded."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--segments", type=int, default=100_000)
-    parser.add_argument("--folder", default=str(METRIC_FOLDER))
+    parser.add_argument("--folder", default=str(SHIPPED["adequa"]))
     parser.add_argument("--tiny", action="store_true")
     parser.add_argument("--no-cache", action="store_true")
     arguments = parser.parse_args()

@@ -1,19 +1,21 @@
 """Speed of scoring with a packed metric against PyTorch and a large model, in one run, as ratios.
 
     ADEQUA_DATA=FOLDER python benchmarks/packed_speed.py [--folder FOLDER] [--student FOLDER]
+        [--fast NAME|FOLDER]
 
 Different pairs of a hypothesis and a reference (WMT15 by default, synthetic sentences without
 data) are scored from text, tokenizing included, on two threads, by
 
 - the packed metric's model, as the runtime batches it;
+- that of `--fast`, a second packed metric, such as adequa-fast;
 - the same network in PyTorch in fp32, in batches of 32 in the order of the file: that of the saved
   pair regressor of `--student`, or else one of the size of e5-small with random weights;
 - a network of the size of XLM-R large with random weights, in batches of 32, on a part of the same
   pairs and with the same tokens, by the pair.
 
-All take turns, and the median of the rounds counts. The CPU seconds until the first score of a
-fresh `adequa score` are printed too, where the folder is that of a whole metric. Exits
-with 1 where a goal is missed.
+All take turns, and the median of the rounds counts; a ratio below 1 says that `--fast` is faster.
+The CPU seconds until the first score of a fresh `adequa score` are printed too, where the folder is
+that of a whole metric. Exits with 1 where a goal is missed.
 """
 
 from __future__ import annotations
@@ -33,11 +35,12 @@ import torch
 from transformers import BertConfig, BertModel, XLMRobertaConfig, XLMRobertaModel
 
 from adequa.encoders.transformer_files import TokenRows
+from adequa.learned.packed.metric import PackedPair, ShippedMetric
 from adequa.learned.pair.metric import PairRegressor
 from adequa.learned.pair.network import Head, PairNetwork
 from adequa.metrics.registry import load_metric
 from adequa.metrics.saved import is_saved
-from adequa.pretrained import METRIC_FOLDER
+from adequa.pretrained import SHIPPED
 from adequa.runtime.onnx import PairSession
 from adequa.runtime.tokens import Pair, PairTokenizer
 from texts import NEWS_WORDS, dataset_pairs
@@ -133,10 +136,19 @@ def start_up(folder: Path, rounds: int) -> float:
         return median(command_cpu_seconds(command) for _ in range(rounds))
 
 
+def packed_session(name: str) -> PairSession:
+    """The open model of a packed metric, by its name or its folder."""
+    metric = load_metric(name)
+    packed = metric.packed if isinstance(metric, ShippedMetric) else metric
+    if not isinstance(packed, PackedPair):
+        raise SystemExit(f"{name} is no packed metric.")
+    return PairSession.open(packed.folder, threads=THREADS)
+
+
 def measure(
     session: PairSession, student: PairNetwork, pairs: list[Pair], arguments: argparse.Namespace
 ) -> list[Row]:
-    """Median wall-clock and CPU seconds a pair: ours first, then the rivals'."""
+    """Median wall-clock and CPU seconds a pair: ours first, then the others'."""
     large, reader = large_network(), session.tokenizer
     part = [pairs[index] for index in evenly_spaced(len(pairs), arguments.large_pairs)]
     session.score(pairs[:BATCH])
@@ -146,6 +158,10 @@ def measure(
         ("the same in PyTorch", STUDENT_GOAL, pairs, lambda batch: naive(student, reader, batch)),
         ("size of XLM-R large", LARGE_GOAL, part, lambda batch: naive(large, reader, batch)),
     ]
+    if arguments.fast:
+        fast = packed_session(arguments.fast)
+        fast.score(pairs[:BATCH])
+        works.insert(1, (arguments.fast, None, pairs, fast.score))
     spent = np.empty((arguments.rounds, len(works), 2))
     for turn in range(arguments.rounds):
         for index, (_, _, texts, work) in enumerate(works):
@@ -163,7 +179,7 @@ def print_table(rows: list[Row]) -> bool:
     our_wall, our_cpu = rows[0][3:]
     succeeds = True
     for name, goal, count, wall, cpu in rows:
-        faster = f"{wall / our_wall:.1f} | {cpu / our_cpu:.1f} | {goal}" if goal else " | |"
+        faster = f"{wall / our_wall:.2f} | {cpu / our_cpu:.2f} | {goal or ''}"
         print(f"| {name} | {count:,} | {wall * 1e3:.1f} | {cpu * 1e3:.1f} | {faster} |")
         succeeds &= goal is None or wall / our_wall >= goal
     return succeeds
@@ -172,7 +188,10 @@ def print_table(rows: list[Row]) -> bool:
 def main() -> int:
     """Print the table; 1 where a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", type=Path, default=METRIC_FOLDER, help="of the packed metric")
+    parser.add_argument(
+        "--folder", type=Path, default=SHIPPED["adequa"], help="of the packed metric"
+    )
+    parser.add_argument("--fast", default="", help="name or folder of a second packed metric")
     parser.add_argument("--student", default="", help="folder of the pair regressor in it")
     parser.add_argument("--data", default="wmt15-da")
     parser.add_argument("--pairs", type=int, default=1000)

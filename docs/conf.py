@@ -44,13 +44,18 @@ html_theme_options = {
     "dark_css_variables": {"color-brand-primary": "#4db6ac", "color-brand-content": "#4db6ac"},
 }
 
+# Model cards of the metrics that ship, by the name of the metric.
+CARDS = {
+    path.parent.name: path.relative_to(ROOT).as_posix()
+    for path in sorted((ROOT / "src" / "adequa" / "pretrained").glob("adequa*/README.md"))
+}
 # Pages from files outside docs/, by path in the repository.
 PAGES = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "RESULTS.md": "results/index.md",
-    "src/adequa/pretrained/adequa/README.md": "model-card.md",
+    **{path: f"model-card-{name}.md" for name, path in CARDS.items()},
     **{
         path.relative_to(ROOT).as_posix(): path.relative_to(ROOT).as_posix()
         for path in sorted((ROOT / "results" / "details").glob("*.md"))
@@ -75,7 +80,7 @@ NAVIGATION = {
     ],
     "Metrics": [
         "The metric adequa <adequa>",
-        "Model card <model-card>",
+        *(f"Model card of {name} <model-card-{name}>" for name in CARDS),
         "Lexical metrics <metrics>",
         "pairwise-ranker",
     ],

@@ -307,7 +307,9 @@ def test_unknown_option_exits_2() -> None:
 def test_metrics_are_listed_with_their_settings() -> None:
     listed = adequa("metrics").stdout
     assert all(line.count("  ") for line in listed.splitlines()[:10])
-    assert "chrf       references  character n-gram F-score\n" in listed
+    assert "chrf         references  character n-gram F-score\n" in listed
+    names = [line.partition(" ")[0] for line in listed.splitlines()]
+    assert names[1:4] == ["adequa", "adequa-fast", "adequa-1"]
     described = adequa("metrics", "WER").stdout
     assert "lower is better" in described
     assert "tokenize   13a      13a, intl, zh, char, none\n" in described

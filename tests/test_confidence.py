@@ -34,7 +34,7 @@ from adequa.errors import AdequaError, LanguageWarning
 from adequa.judgements import Ratings
 from adequa.learned.packed.metric import ScoreMap
 from adequa.metrics.registry import load_metric
-from adequa.pretrained import METRIC_FOLDER
+from adequa.pretrained import SHIPPED
 from adequa.scoring.confidence import (
     BANDS,
     CONFIDENCE,
@@ -51,11 +51,14 @@ from adequa.scoring.results import score_stream
 from adequa.segments import Segments
 from adequa.tables import Format
 from judgements import needs_judgements
+from shipped_metrics import SHIPPED_WITH_WEIGHTS
 from tiny_packed import MAP, tiny_packed
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-METRIC = load_metric("adequa:threads=1")
+# The first edition, whose figures stay.
+METRIC = load_metric("adequa-1:threads=1")
+FOLDER = SHIPPED["adequa-1"]
 
 
 # Quantiles and the fit
@@ -167,7 +170,7 @@ def test_a_fit_is_the_same_each_time_and_needs_ratings() -> None:
 
 
 def test_the_shipped_confidence_is_of_the_shipped_weights() -> None:
-    model = read_confidence(METRIC_FOLDER / CONFIDENCE)
+    model = read_confidence(FOLDER / CONFIDENCE)
     assert model.weights == METRIC.packed.digest_  # type: ignore[attr-defined]
     assert "|weights:e7c943d08047|" in str(METRIC.signature(1))  # as before there was the file
     assert {name: (each.data, each.ratings) for name, each in model.models.items()} == {
@@ -176,7 +179,7 @@ def test_the_shipped_confidence_is_of_the_shipped_weights() -> None:
     }
     assert model.rule == BandRule(2 / 3, 0.5, 0.8)
     assert json.loads(model.to_json()) == json.loads(
-        (METRIC_FOLDER / CONFIDENCE).read_text(encoding="utf-8")
+        (FOLDER / CONFIDENCE).read_text(encoding="utf-8")
     )
 
 
@@ -238,7 +241,7 @@ def test_the_nearest_reference_counts() -> None:
 
 
 def test_segments_unlike_those_that_were_rated_are_not_published() -> None:
-    model = read_confidence(METRIC_FOLDER / CONFIDENCE)
+    model = read_confidence(FOLDER / CONFIDENCE)
     texts = TextFeatures(
         length=np.array([0.6, 0.6, 1.0]),
         overlap=np.array([0.95, 0.95, 0.95]),
@@ -254,7 +257,7 @@ def test_segments_unlike_those_that_were_rated_are_not_published() -> None:
 
 def test_every_rating_is_at_least_zero_and_none_is_below() -> None:
     """Bands that begin at 0: with `good` 0 all is good, and with `poor` 0 nothing is poor."""
-    shipped = read_confidence(METRIC_FOLDER / CONFIDENCE)
+    shipped = read_confidence(FOLDER / CONFIDENCE)
     scores = np.array([0.0, 0.1, 0.3])
     texts = TextFeatures(np.full(3, 0.5), np.full(3, 0.1), np.zeros(3, dtype=np.bool_))
     for rule, expected in (
@@ -270,7 +273,7 @@ def test_another_language_is_warned_of() -> None:
         (EXAMPLES / f"german{name}.txt").read_text("utf-8").splitlines()
         for name in ("", "-reference")
     )
-    with pytest.warns(LanguageWarning, match="adequa knows English alone"):
+    with pytest.warns(LanguageWarning, match="adequa-1 knows English alone"):
         result = adequa.confidence(german, references, METRIC)
     assert any("longer than all rated segments, or not in English" in n for n in result.notes)
 
@@ -306,7 +309,7 @@ def test_a_result_in_all_its_forms() -> None:
 
 def test_results_name_the_metric_and_the_file_of_the_confidence(tmp_path: Path) -> None:
     """The shipped file, and one with other intervals: the scores are equal, and the file is not."""
-    shipped = (METRIC_FOLDER / CONFIDENCE).read_bytes()
+    shipped = (FOLDER / CONFIDENCE).read_bytes()
     (tmp_path / "copy.json").write_bytes(shipped)
     content = json.loads(shipped)
     content["raters"]["panel"] |= {"data": "mine.tsv", "radii": [9.0] * len(LEVELS)}
@@ -323,7 +326,7 @@ def test_results_name_the_metric_and_the_file_of_the_confidence(tmp_path: Path) 
     assert digest not in signatures[2]
     for result, signature in zip(results, signatures, strict=True):
         shape = result.to_dict()
-        assert shape["metric"] == "adequa"
+        assert shape["metric"] == "adequa-1"
         assert shape["signature"] == str(METRIC.signature(1))
         assert shape["confidence"]["signature"] == signature
         assert shape["notes"] == []
@@ -349,8 +352,8 @@ def test_streams_of_scores_have_confidence_in_all_formats() -> None:
         )
         for part in (slice(0, 10), slice(10, 36))
     ]
-    metrics = {"adequa": METRIC, "chrf": load_metric("chrf")}
-    estimators = {"adequa": Estimator.of(METRIC)}
+    metrics = {"adequa-1": METRIC, "chrf": load_metric("chrf")}
+    estimators = {"adequa-1": Estimator.of(METRIC)}
     whole = adequa.confidence(fluent, references, METRIC)
     for keep in (True, False):
         scored = score_stream(batches, metrics, keep_segments=keep, estimators=estimators)
@@ -363,20 +366,20 @@ def test_streams_of_scores_have_confidence_in_all_formats() -> None:
             assert system.confidence is not None
             assert system.confidence.error == pytest.approx(whole.error.mean())
             assert system.confidence.fractions == whole.fractions
-        signature = str(estimators["adequa"].signature)
+        signature = str(estimators["adequa-1"].signature)
         assert signature in scored.to_text().splitlines()
         assert scored.to_dict()["metrics"][0]["confidence"]["signature"] == signature
         rows = list(csv.DictReader(io.StringIO(scored.to_csv())))
         if keep:
-            assert [float(row["adequa_low"]) for row in rows[:36]] == whole.low.tolist()
-            assert [row["adequa_band"] for row in rows[36:]] == list(whole.bands)
+            assert [float(row["adequa-1_low"]) for row in rows[:36]] == whole.low.tolist()
+            assert [row["adequa-1_band"] for row in rows[36:]] == list(whole.bands)
         else:
-            assert [float(row["adequa_publish"]) for row in rows] == [
+            assert [float(row["adequa-1_publish"]) for row in rows] == [
                 whole.fractions["publish"]
             ] * 2
     plain = score_stream(batches, metrics, keep_segments=True)
     assert "confidence" not in "".join(plain.lines(Format.json))
-    assert plain.to_csv().splitlines()[0] == "system,segment,adequa,chrf"
+    assert plain.to_csv().splitlines()[0] == "system,segment,adequa-1,chrf"
 
 
 # Wrong input
@@ -402,7 +405,7 @@ def test_wrong_arguments(arguments: dict[str, Any], sentence: str) -> None:
 
 
 def damaged(change: Callable[[dict[str, Any]], object]) -> str:
-    content = json.loads((METRIC_FOLDER / CONFIDENCE).read_text(encoding="utf-8"))
+    content = json.loads((FOLDER / CONFIDENCE).read_text(encoding="utf-8"))
     change(content)
     return json.dumps(content)
 
@@ -582,9 +585,11 @@ def test_commands_that_are_refused(run: Run, arguments: tuple[str, ...], sentenc
 
 
 @needs_judgements
-def test_the_shipped_panel_model_is_what_its_ratings_give() -> None:
-    fitted = adequa.fit_confidence({"panel": "wmt13-da"}, METRIC).model.models["panel"]
-    shipped = read_confidence(METRIC_FOLDER / CONFIDENCE).models["panel"]
+@pytest.mark.parametrize("name", SHIPPED_WITH_WEIGHTS)
+def test_the_shipped_panel_model_is_what_its_ratings_give(name: str) -> None:
+    shipped = read_confidence(SHIPPED[name] / CONFIDENCE).models["panel"]
+    metric = load_metric(f"{name}:threads=1")
+    fitted = adequa.fit_confidence({"panel": shipped.data}, metric).model.models["panel"]
     # What another processor changes in the third decimal of a few scores changes little here.
     assert fitted.median == pytest.approx(shipped.median, abs=0.01)
     assert fitted.radii[LEVELS == 0.9] == pytest.approx(shipped.radii[LEVELS == 0.9], abs=0.05)

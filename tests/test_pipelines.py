@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from adequa.pretrained import SHIPPED, lacks_weights
 from documented_code import command_problem
 from release import build, main, package_version, pypi_readme, sdist_problems, wheel_problems
 
@@ -328,7 +329,11 @@ def release_files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]
 
 def test_release_files_hold_what_they_should(release_files: tuple[Path, Path]) -> None:
     sdist, wheel = release_files
-    assert wheel_problems(wheel) == []
+    assert wheel_problems(wheel) == [
+        f"{wheel.name} lacks adequa/pretrained/{name}/metric.json."
+        for name in SHIPPED
+        if lacks_weights(name)  # a checkout may lack weights, and a release may not
+    ]
     assert sdist_problems(sdist) == []
     twine = [sys.executable, "-m", "twine", "check", "--strict", str(sdist), str(wheel)]
     checked = subprocess.run(twine, capture_output=True, text=True, check=False)

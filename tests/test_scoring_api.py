@@ -158,8 +158,8 @@ def test_metric_classes_take_lists(metric: Metric) -> None:
 
 
 def test_names_in_any_case() -> None:
-    for name in METRICS:
-        if name != "adequa":
+    for name, entry in METRICS.items():
+        if not entry.is_trained:  # each trained one opens its model
             assert load_metric(name.upper()) == load_metric(name)
 
 

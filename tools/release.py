@@ -26,6 +26,7 @@ else:
 ROOT = Path(__file__).parent.parent
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|mailto:|#)([^)\s]+)\)")
 FENCE = re.compile(r"^(```.*?^```)", flags=re.DOTALL | re.MULTILINE)
+PRETRAINED = ("adequa", "adequa-fast", "adequa-1", "ranker")  # folders of metrics that ship
 # Pages of the project on PyPI, by path in the repository.
 PAGES = {
     "Documentation": "tree/v{version}/docs",
@@ -112,7 +113,8 @@ def wheel_problems(wheel: Path) -> list[str]:
         for name in sorted(top)
         if name != "adequa" and not name.endswith(".dist-info")
     ]
-    needed = ("adequa/py.typed", "adequa/pretrained/adequa/metric.json", "adequa/cli/main.py")
+    needed = ["adequa/py.typed", "adequa/cli/main.py"]
+    needed += [f"adequa/pretrained/{name}/metric.json" for name in PRETRAINED]
     problems += [f"{wheel.name} lacks {name}." for name in needed if name not in names]
     data = {
         path.relative_to(ROOT / "src").as_posix()

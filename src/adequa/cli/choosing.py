@@ -69,7 +69,8 @@ MetricOption = Annotated[
         "-m",
         "--metric",
         metavar="NAME|FOLDER[:SETTING=VALUE,...]",
-        help="Metric to choose by. Default: adequa; chrf for other languages than English.",
+        help="Metric to choose by. Default: adequa (adequa-fast is faster); chrf for other "
+        "languages than English.",
         autocompletion=complete_metric,
     ),
 ]

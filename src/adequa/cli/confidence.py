@@ -51,7 +51,7 @@ PackedMetric = Annotated[
         "-m",
         "--metric",
         metavar="NAME|FOLDER",
-        help="adequa, or the folder of an exported metric.",
+        help="adequa, adequa-fast or adequa-1, or the folder of an exported metric.",
         autocompletion=complete_metric,
     ),
 ]

@@ -247,13 +247,13 @@ class _Confidence:
 
     def estimators(self, metrics: Mapping[str, Metric]) -> dict[str, Estimator]:
         """Load the confidence of those metrics that may have one."""
-        from adequa.learned.packed.metric import Adequa, PackedPair
+        from adequa.learned.packed.metric import PackedPair, ShippedMetric
         from adequa.scoring.confidence import DEFAULT_LEVEL, Estimator
 
         packed = {
             label: metric
             for label, metric in metrics.items()
-            if isinstance(metric, (Adequa, PackedPair))
+            if isinstance(metric, (PackedPair, ShippedMetric))
         }
         if not packed:
             raise AdequaError(

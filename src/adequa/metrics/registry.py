@@ -42,10 +42,21 @@ _IN_WORDS = {
     NoneType: "none",
 }
 
+SHIPPED_METRICS = ("adequa", "adequa-fast", "adequa-1")  # trained ones that come with their weights
 METRICS: dict[str, Entry] = {
     "adequa": Entry(
         "adequa.learned.packed.metric:Adequa",
         "human ratings, predicted by a small trained model that ships with adequa",
+        is_trained=True,
+    ),
+    "adequa-fast": Entry(
+        "adequa.learned.packed.metric:AdequaFast",
+        "the same, predicted by a smaller and faster model",
+        is_trained=True,
+    ),
+    "adequa-1": Entry(
+        "adequa.learned.packed.metric:Adequa1",
+        "the first edition of adequa, to get earlier scores again",
         is_trained=True,
     ),
     "bleu": Entry(

@@ -1,14 +1,20 @@
-"""Trained weights that ship with adequa: the metric `adequa`, and a small pairwise ranker."""
+"""Trained weights that ship with adequa: its own metrics, and a small pairwise ranker."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from adequa.errors import AdequaError
+from adequa.metrics.registry import SHIPPED_METRICS
 from adequa.metrics.saved import is_saved
 
-METRIC_FOLDER = Path(__file__).parent / "adequa"
+SHIPPED = {name: Path(__file__).parent / name for name in SHIPPED_METRICS}  # folders by name
 RANKER_FOLDER = Path(__file__).parent / "ranker"
+
+
+def lacks_weights(name: str) -> bool:
+    """Return whether this is a metric that ships, and this copy was built without its weights."""
+    return name in SHIPPED and not is_saved(str(SHIPPED[name]))
 
 
 def ranker_folder() -> str:

@@ -234,11 +234,11 @@ WMT12 = _table(
         _matched(rows=None, **_L_K0),
     ),
     _row("best", "lexical metrics + e5-small matching, flat", _best()),
-    _row("best-adequa", "lexical metrics + e5-small matching + adequa, flat", _best("adequa")),
+    _row("best-adequa", "lexical metrics + e5-small matching + adequa-1, flat", _best("adequa-1")),
     PREFERENCES,
     DISTILLED,
     ENSEMBLE,
-    PaperRow("adequa", "adequa (shipped)", segment_scorer("adequa")),
+    PaperRow("adequa", "adequa-1 (shipped)", segment_scorer("adequa-1")),
 )
 BLEUCOMP = _table(
     "bleucomp",

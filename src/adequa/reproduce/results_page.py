@@ -42,7 +42,8 @@ it again: `adequa evaluate DATASET --statistic STATISTIC -m results/scores/TABLE
 - `paper` and `ours` are means over language pairs; the interval is a bootstrap interval of `ours`.
 - Columns of language pairs show our figure, with the paper's in parentheses.
 - In plots, dots are our figures with their intervals, and diamonds are the paper's.
-- mpnet is all-mpnet-base-v2 and MiniLM is all-MiniLM-L6-v2. `adequa` is the metric that ships.
+- mpnet is all-mpnet-base-v2 and MiniLM is all-MiniLM-L6-v2. `adequa` is the metric that ships,
+  and `adequa-1` its first edition.
 
 """
 _ALL_ROWS = "## All rows\n"  # heading of the table that ends the details of merged tables

@@ -441,9 +441,9 @@ def read_confidence(path: Path) -> ConfidenceModel:
 
 def packed_metric(metric: Metric) -> PackedPair:
     """Return the packed metric behind a metric; raise where it is of another kind."""
-    from adequa.learned.packed.metric import Adequa, PackedPair  # noqa: PLC0415
+    from adequa.learned.packed.metric import PackedPair, ShippedMetric  # noqa: PLC0415
 
-    if isinstance(metric, Adequa):
+    if isinstance(metric, ShippedMetric):
         return metric.packed
     if isinstance(metric, PackedPair):
         return metric

@@ -33,7 +33,7 @@ from adequa.metrics.registry import (
     parsed_settings,
     settings_of,
 )
-from adequa.pretrained import ranker_folder
+from adequa.pretrained import lacks_weights, ranker_folder
 from adequa.scoring.api import metric_of_language
 from adequa.service.limits import LONGEST_METRIC, Limits, RequestError
 from adequa.service.queue import Backlog, MetricQueue
@@ -120,7 +120,8 @@ class Catalogue:
         score_cache: tuple[Path, int] | None = None,
         on_batch: Callable[[str, int, float], None] = lambda *_: None,
     ) -> None:
-        self.entries = {entry.name: entry for entry in map(_entry, specifications or METRICS)}
+        served = specifications or [name for name in METRICS if not lacks_weights(name)]
+        self.entries = {entry.name: entry for entry in map(_entry, served)}
         if len(self.entries) < len(specifications):
             raise AdequaError("Two metrics of this server have one name; leave one of them out.")
         self.backlog = Backlog(limits.backlog)

@@ -21,7 +21,7 @@ import numpy as np
 from adequa.comparison.compare import segments_from_lists
 from adequa.errors import AdequaError
 from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage
-from adequa.learned.packed.metric import Adequa, PackedPair
+from adequa.learned.packed.metric import PackedPair, ShippedMetric
 from adequa.metrics.base import Metric
 from adequa.metrics.english import count_foreign, foreign_remark
 from adequa.metrics.language import (
@@ -143,7 +143,9 @@ def language_remarks(hypotheses: Sequence[str], queues: Mapping[str, MetricQueue
     The metrics count too, but over all requests.
     """
     english = [
-        label for label, queue in queues.items() if isinstance(queue.metric, (Adequa, PackedPair))
+        label
+        for label, queue in queues.items()
+        if isinstance(queue.metric, (PackedPair, ShippedMetric))
     ]
     if not english:
         return []

@@ -54,8 +54,14 @@ def raw_scores(metric: PackedPair) -> FloatArray:
 def test_weights_of_32_bits_are_those_of_the_network(
     regressor: PairRegressor, tmp_path: Path
 ) -> None:
+    """But for rounding, which depends on the processor and is absolute, not relative.
+
+    A score here, from -22 to 95, is what is left of the offset of the surface features, -400, and
+    of their terms. In 32 bits numbers of that size are 3e-5 apart, and a dozen of them are summed.
+    """
     restored = raw_scores(packed(regressor, tmp_path / "fp32", "fp32"))
-    np.testing.assert_allclose(restored, regressor.model_.scores(pairs(), "fp32", 4096), rtol=1e-5)
+    expected = regressor.model_.scores(pairs(), "fp32", 4096)
+    np.testing.assert_allclose(restored, expected, rtol=0, atol=2e-4)
 
 
 def test_weights_of_8_bits_are_those_of_the_network_but_for_rounding(

@@ -24,9 +24,9 @@ from adequa.errors import AdequaError
 from adequa.metrics.base import MeanMetric, Remark, check_between, check_choice, plain_remarks
 from adequa.metrics.english import count_foreign, foreign_remark, visible_words
 from adequa.metrics.registry import check_settings, whole_number
-from adequa.metrics.saved import DIGITS, Description, is_saved
+from adequa.metrics.saved import DIGITS, Description
 from adequa.metrics.saved import load as load_saved
-from adequa.pretrained import METRIC_FOLDER
+from adequa.pretrained import SHIPPED, lacks_weights
 from adequa.runtime.batching import distinct
 from adequa.runtime.cache import RecentScores, ScoreCache, lookup_or_compute, text_key
 from adequa.runtime.onnx import (
@@ -135,6 +135,7 @@ class PackedPair(MeanMetric):
     surface: SurfaceWeights | None = None
     lowercase: bool = False  # the texts, before the tokenizer reads them
     references: Reduction = "best"
+    edition: int | None = None  # None: the first, or a metric without editions
     device: Device = "cpu"
     threads: int | None = None  # None: as many as CPUs
     digest_: str = field(default="", repr=False)  # of all that makes a score
@@ -173,7 +174,7 @@ class PackedPair(MeanMetric):
         threads = settings.get("threads")
         if threads is not None:
             check_between("threads", whole_number("threads", threads), 1, MAX_THREADS)
-        surface = stored["surface"]
+        surface, edition = stored["surface"], stored.get("edition")
         return cls(
             folder=folder,
             name=description.name,
@@ -181,6 +182,7 @@ class PackedPair(MeanMetric):
             surface=None if surface is None else SurfaceWeights.from_table(surface, folder),
             lowercase=stored["lowercase"],
             references="best" if references == "best" else "mean",
+            edition=None if edition is None else int(edition),
             device="cuda" if device == "cuda" else "cpu",
             threads=None if threads is None else int(threads),
             digest_=_digest(
@@ -246,7 +248,9 @@ class PackedPair(MeanMetric):
         return (*remarks, *plain_remarks(() if self._cache is None else self._cache.notes))
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
+        edition = () if self.edition is None else (("edition", str(self.edition)),)
         return (
+            *edition,
             ("references", self.references),
             ("weights", self.digest_[:DIGITS]),
             *kernel_fields(self.device),
@@ -256,20 +260,13 @@ class PackedPair(MeanMetric):
 
 # Not slotted: the opened metric is stored beside the settings, which never change.
 @dataclass(frozen=True)
-class Adequa(MeanMetric):
-    """The metric that ships with adequa: the quality of a translation into English, from 0 to 1.
-
-    A small transformer, trained on human judgements, reads hypothesis and reference together. The
-    reference itself scores 1 and an empty text 0; the card beside the weights (README.md) says what
-    lies between, and how well the scores agree with people. Of multiple references the best score
-    counts, or the mean. By default there are as many threads as CPUs.
-    """
+class ShippedMetric(MeanMetric):
+    """A packed metric that ships with adequa, in the folder of its name."""
 
     device: str = "cpu"
     references: str = "best"
     threads: int | None = None
 
-    name = "adequa"
     higher_is_better = True
     range = (0.0, 1.0)
     decimals = DECIMALS
@@ -285,20 +282,20 @@ class Adequa(MeanMetric):
     @property
     def folder(self) -> Path:
         """The folder of the shipped weights."""
-        return METRIC_FOLDER
+        return SHIPPED[self.name]
 
     @cached_property
     def packed(self) -> PackedPair:
         """The packed metric of the shipped folder, with these settings."""
-        if not is_saved(str(METRIC_FOLDER)):
+        if lacks_weights(self.name):
             raise AdequaError(
-                "This copy of adequa was built without the weights of its own metric: install it "
+                f"This copy of adequa was built without the weights of {self.name}: install it "
                 "from a release, or name other metrics, such as -m bleu -m chrf."
             )
         settings = {"device": self.device, "references": self.references}
         if self.threads is not None:
             settings["threads"] = str(self.threads)
-        return load_saved(str(METRIC_FOLDER), settings)  # type: ignore[return-value]
+        return load_saved(str(self.folder), settings)  # type: ignore[return-value]
 
     def compute_segment_scores(self, segments: Segments) -> FloatArray:
         return self.packed.compute_segment_scores(segments)
@@ -311,6 +308,42 @@ class Adequa(MeanMetric):
 
     def signature_fields(self) -> tuple[tuple[str, str], ...]:
         return self.packed.signature_fields()
+
+
+@dataclass(frozen=True)
+class Adequa(ShippedMetric):
+    """The metric that ships with adequa: the quality of a translation into English, from 0 to 1.
+
+    A small transformer, trained on human judgements, reads hypothesis and reference together. The
+    reference itself scores 1 and an empty text 0; the card beside the weights (README.md) says what
+    lies between, and how well the scores agree with people. Of multiple references the best score
+    counts, or the mean. By default there are as many threads as CPUs.
+    """
+
+    name = "adequa"
+
+
+@dataclass(frozen=True)
+class AdequaFast(ShippedMetric):
+    """A smaller and faster metric beside `adequa`, for corpora and long lists of candidates.
+
+    It learnt the scores of larger metrics, and its scores mean the same: the quality of a
+    translation into English, from 0 to 1. They agree with people somewhat less often; the card
+    beside the weights (README.md) has the figures. The settings are those of `adequa`.
+    """
+
+    name = "adequa-fast"
+
+
+@dataclass(frozen=True)
+class Adequa1(ShippedMetric):
+    """The first edition of `adequa`, with its weights, scores and settings as they were.
+
+    It is for getting scores again that were made with it, and for judgements of earlier years that
+    later editions were trained on.
+    """
+
+    name = "adequa-1"
 
 
 def raw_scores(

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from adequa.encoders.surface import SURFACE
 from adequa.encoders.transformer_files import required_packages
 from adequa.errors import AdequaError
-from adequa.learned.packed.metric import Adequa, PackedPair
+from adequa.learned.packed.metric import PackedPair, ShippedMetric
 from adequa.learned.pair.metric import PairRegressor
 from adequa.metrics.base import Metric
 from adequa.metrics.saved import read_description
@@ -39,7 +39,7 @@ _QKV = ("query", "key", "value")
 
 def restored_regressor(metric: Metric, origin: str) -> PairRegressor:
     """The pair regressor of a packed metric; `origin` names it in errors."""
-    packed = metric.packed if isinstance(metric, Adequa) else metric
+    packed = metric.packed if isinstance(metric, ShippedMetric) else metric
     if not isinstance(packed, PackedPair):
         raise AdequaError(f"{origin} is not a pair regressor, so that its training cannot go on.")
     with required_packages():
