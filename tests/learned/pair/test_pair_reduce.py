@@ -18,7 +18,6 @@ from adequa.learned.pair.reduce import (
     encoder_layers,
     kept_layers,
     with_layers,
-    with_units,
     with_vocabulary,
 )
 from adequa.metrics.registry import load_metric
