@@ -117,7 +117,10 @@ def test_tmx_in_every_role() -> None:
         ("Die Katze.", "Ein Hund & mehr."),
         segments.sources,
     )
-    assert refusal(file("m.tmx", TMX)).startswith("m.tmx holds sources and one translation of each")
+    alone = read(file("m.tmx", TMX))
+    assert (alone.hypotheses, alone.sources) == (again.hypotheses, segments.sources)
+    assert not alone.has_references
+    assert set(alone.ids["system"]) == {"m"}
 
 
 def test_tmx_of_several_languages() -> None:
@@ -238,9 +241,9 @@ def test_xliff_without_targets() -> None:
         "t.xlf holds sources and no targets: nothing is translated in it."
     )
     translated = alone.format("<target>y</target>")
-    assert refusal(file("t.xlf", translated)).startswith(
-        "t.xlf holds sources and targets, and no alternative translations to score"
-    )
+    segments = read(file("t.xlf", translated))
+    assert (segments.hypotheses, segments.sources) == (("y",), ("x",))
+    assert not segments.has_references
     gap = XLIFF_2.replace(
         '<mtc:match ref="#m1" origin="MT B"><target>Bellen.</target></mtc:match>', ""
     )

@@ -211,7 +211,7 @@ def _is_stream(path: FilePath) -> bool:
 def _read_marked_up(
     path: FilePath, options: ReadOptions, language: str | None, describe: Describe | None
 ) -> Iterator[Segments]:
-    """All systems of a file with hypotheses and references, and sources where it has them."""
+    """All systems of a file with hypotheses, and its references, sources or both."""
     name = display_name(path)
     for option, value in (("--column", options.columns), ("--systems", options.systems)):
         if value:
@@ -220,9 +220,13 @@ def _read_marked_up(
         if id_name not in _WMT_IDS:
             raise AdequaError(f'{name} has no "{id_name}". It has: {", ".join(_WMT_IDS)}.')
     marked_up = _open_marked_up(path, "table", language, options.advance)
-    systems, references = marked_up.system_tracks(), marked_up.reference_track()
+    tracks = marked_up.system_tracks().items()
+    systems = {system or stem(path): track for system, track in tracks}
     source = marked_up.source_track() if "sources" in marked_up.texts else None
-    done = yield from _lockstep(systems, [references], source, batch=options.batch)
+    # Sources serve for metrics that need no reference.
+    has_references = source is None or "references" in marked_up.texts
+    references = [marked_up.reference_track()] if has_references else []
+    done = yield from _lockstep(systems, references, source, batch=options.batch)
     if describe is not None:
         describe(
             InputSummary(
@@ -230,9 +234,10 @@ def _read_marked_up(
                 marked_up.format,
                 "table",
                 done,
-                len(marked_up.texts["references"]),
+                len(marked_up.texts.get("references", ())),
                 tuple(systems),
                 source is not None,
+                selection=marked_up.selection,
             )
         )
 

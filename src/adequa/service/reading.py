@@ -268,10 +268,11 @@ def _role_of_xliff(file: MemoryFile) -> Role:
     from adequa.io.bitext import read_bitext  # noqa: PLC0415  # only where needed
 
     try:
-        read_bitext(file, None, language=None, advance=ignore)
-    except AdequaError:  # without alternatives of systems, or faulty, as its reader will say
-        return _role_in_name(file.name) or "hypotheses"
-    return "table"
+        parts = set(read_bitext(file, None, language=None, advance=ignore).texts)
+    except AdequaError:  # it is faulty, as its reader will say
+        parts = set()
+    is_table = {"hypotheses", "references"} <= parts  # alternatives of systems, and targets
+    return "table" if is_table else _role_in_name(file.name) or "hypotheses"
 
 
 def _refuse_disguised(file: MemoryFile, *, tabs: bool) -> None:
