@@ -51,6 +51,7 @@ __all__ = [
     "differences",
     "evaluate",
     "explain",
+    "filter_corpus",
     "fit_confidence",
     "gate",
     "load_dataset",
@@ -104,6 +105,7 @@ if TYPE_CHECKING:
     from adequa.scoring.api import score
     from adequa.scoring.confidence import confidence
     from adequa.scoring.corpus import score_corpus
+    from adequa.scoring.filter import filter_corpus
     from adequa.scoring.mbr import mbr
     from adequa.scoring.rerank import rerank
     from adequa.scoring.results import ScoringResult
@@ -152,6 +154,7 @@ _MODULES = {
     "differences": "adequa.agreement.score_differences",
     "evaluate": "adequa.agreement.evaluate",
     "explain": "adequa.explanation.explain",
+    "filter_corpus": "adequa.scoring.filter",
     "fit_confidence": "adequa.agreement.confidence",
     "gate": "adequa.comparison.gate",
     "load_dataset": "adequa.datasets.load",

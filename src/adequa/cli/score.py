@@ -373,14 +373,16 @@ def _score_corpus(
             columns=column_mapping(columns),
             engine="local" if engine is None else engine.value,
             device=None if device is None else device.value,
-            progress=_corpus_display(work),
+            progress=corpus_display(work),
             **options,
         )
-    print_notes([*notes, *_corpus_notes(scored, output)], quiet=quiet)
+    count = counted(len(scored.records), "shard")
+    notes.append(f"{count} with {counted(scored.rows, 'row')} in {output}")
+    print_notes([*notes, *corpus_notes(scored)], quiet=quiet)
     return scored.results
 
 
-def _corpus_display(work: Progress) -> Callable[[CorpusProgress], None]:
+def corpus_display(work: Progress) -> Callable[[CorpusProgress], None]:
     """A callback that shows progress: rows, rows per second, rows without a score."""
     start, seen = monotonic(), [0, 0]
 
@@ -394,9 +396,9 @@ def _corpus_display(work: Progress) -> Callable[[CorpusProgress], None]:
     return update
 
 
-def _corpus_notes(scored: CorpusScores, output: str) -> list[str]:
-    shards = len(scored.records)
-    notes = [f"{counted(shards, 'shard')} with {counted(scored.rows, 'row')} in {output}"]
+def corpus_notes(scored: CorpusScores) -> list[str]:
+    """Notes on the rows of a corpus: those without a score, and what the metrics remark."""
+    notes = []
     if scored.unscored:
         notes.append(
             f"{counted(scored.unscored, 'row')} could not be scored; the first: "

@@ -1,5 +1,7 @@
 """Scores one shard: the same rows with new columns, complete under its name or not at all.
 
+A filter writes no columns, and of the rows those alone whose score is in bounds.
+
 A row that cannot be scored harms no other: what fails as a whole is tried again in halves, down to
 the rows that fail by themselves. No row is blamed for a metric that does not work: where rows fail,
 the metric must score a plain sentence. A worker may lack what the driver has (a GPU, a library, a
@@ -8,6 +10,7 @@ file), or may lose it while it works.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -25,8 +28,10 @@ from adequa.languages import TargetLanguage
 from adequa.metrics.base import Metric, Part, Remark, remarks_since
 from adequa.metrics.language import is_of_language
 from adequa.scoring.manifest import (
+    Bounds,
     CorpusJob,
     MetricSums,
+    RowCounts,
     ShardRecord,
     read_record,
     unsized_signature,
@@ -35,7 +40,7 @@ from adequa.scoring.manifest import (
 from adequa.segments import FloatArray, Segments, concatenate, is_blank
 
 if TYPE_CHECKING:
-    from adequa.io.shards import OpenShard, ShardWriter
+    from adequa.io.shards import OpenShard, ShardCopier, ShardWriter
 
 _BATCH = 1024  # rows: with slow metrics, a whole unit would take minutes between reports
 _FIELDS: Mapping[Part, str] = {"reference": "ref", "source": "src"}
@@ -171,7 +176,8 @@ class ShardScorer:
             counter = _RowCounter(shard.name, report)
             with storage.replacing(target, temporaries) as file:
                 units = _units(rows, layout, shard)
-                first_reason = _write_units(units, scorer, counter, self._writer(rows, file))
+                writer = self._writer(rows, layout, file)
+                first_reason = _write_units(units, scorer, counter, writer)
                 if _content(shard.path) != content:
                     raise AdequaError(
                         f"{shard.path} has changed while it was read; the same command reads it "
@@ -186,18 +192,28 @@ class ShardScorer:
                     input=content,
                     output=file.content,
                     metrics=scorer.sums,
+                    filtered=writer.counts if isinstance(writer, RowFilter) else {},
                 )
                 write_record(self._job, shard, record)
         report(ShardProgress(shard.name, counter.rows, counter.unscored, 1.0))
         return record
 
-    def _writer(self, rows: OpenShard, file: DigestWriter) -> ShardWriter:
+    def _writer(
+        self, rows: OpenShard, layout: Layout, file: DigestWriter
+    ) -> ShardWriter | RowFilter:
+        if self._job.bounds is not None:
+            (column,) = self._metrics
+            copier = rows.copier(cast("BinaryIO", file))
+            return RowFilter(copier, column, self._job.bounds, layout.ids.get("lp"))
         signatures = {column: unsized_signature(metric) for column, metric in self._metrics.items()}
         return rows.writer(cast("BinaryIO", file), signatures, self._job.reason)
 
 
 def _write_units(
-    units: Iterator[Unit], scorer: RowScorer, counter: _RowCounter, writer: ShardWriter
+    units: Iterator[Unit],
+    scorer: RowScorer,
+    counter: _RowCounter,
+    writer: ShardWriter | RowFilter,
 ) -> str | None:
     """Score and write all units; return why the first row without a score has none."""
     first_reason: str | None = None
@@ -207,6 +223,32 @@ def _write_units(
         first_reason = first_reason or next(filter(None, new.reasons), None)
     writer.close()
     return first_reason
+
+
+class RowFilter:
+    """Writes the rows whose score is in bounds, and counts them by language pair."""
+
+    def __init__(self, copier: ShardCopier, column: str, bounds: Bounds, pairs: str | None) -> None:
+        self._copier, self._column, self._bounds = copier, column, bounds
+        self._pairs = pairs  # the column that names the language pair of a row
+        self.counts: dict[str, RowCounts] = {}
+
+    def write(self, unit: Unit, new: NewColumns) -> None:
+        """Write the rows of a unit that are kept."""
+        scores = new.scores[self._column]
+        kept = self._bounds.hold(scores)
+        self._copier.write(unit, kept)
+        cells = [None] * unit.count if self._pairs is None else unit.chunk.columns[self._pairs]
+        names = ["" if is_blank(cell) else str(cell) for cell in cells]
+        rows, keeps = Counter(names), Counter(compress(names, kept))
+        unscored = Counter(compress(names, np.isnan(scores)))
+        for name in rows:
+            counts = RowCounts(rows[name], keeps[name], unscored[name])
+            self.counts[name] = self.counts.get(name, RowCounts()) + counts
+
+    def close(self) -> None:
+        """Write what comes at the end."""
+        self._copier.close()
 
 
 class _RowCounter:
@@ -258,7 +300,7 @@ def checked_layout(rows: OpenShard, job: CorpusJob, metrics: Mapping[str, Metric
     if rows.table.ragged:
         layout = _with_late_columns(layout, job)
     layout = replace(_that_are_read(layout, metrics), system=None)
-    for name in (*metrics, job.reason):
+    for name in (*metrics, job.reason) if job.bounds is None else ():
         if name in names:
             raise AdequaError(
                 f'{rows.table.name} has a column "{name}" already; name the new ones otherwise '
