@@ -191,11 +191,97 @@ def test_the_command(tmp_path: Path) -> None:
         "not be scored",
     ]
     assert shown.stderr.splitlines() == [
-        f"note: kept 2 of 5 rows of 1 shard in {tmp_path}/out",
+        f"note: kept 2 of 5 rows in {tmp_path}/out",
         'note: 2 rows could not be scored; the first: a.jsonl, line 4: "src" is empty, and a '
         "metric needs the source.",
     ]
     exact = CliRunner().invoke(app, [*words, "--min-score", "0.8", "-q", "--format", "tsv"])
     assert exact.stdout == (
         "lp\trows\tkept\tremoved\tunscored\n\t1\t0\t1\t1\nde-en\t2\t1\t1\t0\nen-fr\t2\t1\t1\t1\n"
+    )
+
+
+# Pairs of text files
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[Path, Path]:
+    """Text files of the sources and translations of `ROWS`, the latter compressed."""
+    sources, translations = tmp_path / "corpus.de", tmp_path / "corpus.en.gz"
+    sources.write_bytes("".join(f"{row['src']}\r\n" for row in ROWS).encode())
+    lines = "".join(f"{row['mt']}\n" for row in ROWS)
+    translations.write_bytes(gzip.compress(lines.encode()))
+    return sources, translations
+
+
+def test_text_files(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    sources, translations = pair
+    out = tmp_path / "out"
+    result = filter_corpus(translations, out, "source-length", source=sources, min_score=0.8)
+    assert result.pairs == {"": RowCounts(5, 2, 1)}
+    kept = [ROWS[row] for row in KEPT]
+    expected = "".join(f"{row['src']}\r\n" for row in kept)
+    assert (out / "corpus.de").read_bytes() == expected.encode()
+    texts = gzip.decompress((out / "corpus.en.gz").read_bytes()).decode()
+    assert texts.splitlines() == [row["mt"] for row in kept]
+    assert result.corpus.first_reason == (
+        'corpus.en.gz, line 4: "src" is empty, and a metric needs the source.'
+    )
+    before = contents(out)
+    resumed: list[int] = []
+    filter_corpus(
+        translations, out, "source-length", source=sources, min_score=0.8,
+        progress=lambda state: resumed.append(state.resumed),
+    )  # fmt: skip
+    assert resumed == [5]
+    (out / "corpus.de").unlink()  # as if it had been stopped between the two files
+    filter_corpus(translations, out, "source-length", source=sources, min_score=0.8)
+    assert contents(out) == before
+
+
+def test_many_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adequa.io.text_pairs.UNIT_ROWS", 300)
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("".join(f"{row}\n" for row in range(1000)))
+    result = filter_corpus(
+        tmp_path / "a", tmp_path / "out", "source-length", source=tmp_path / "b", min_score=1
+    )
+    assert result.kept == 1000
+    assert (tmp_path / "out" / "b").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_sentences_on_text_files(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    sources, translations = pair
+
+    def refused(first: Path, second: Path, output: str = "out", **options: Any) -> str:
+        settings = {"source": second, "min_score": 0.8, **options}
+        return error(filter_corpus, first, tmp_path / output, "source-length", **settings)
+
+    short = tmp_path / "short.en"
+    short.write_text("A house.\n")
+    assert refused(short, sources) == (
+        "short.en ends after line 1, and corpus.de goes on; every line of one file needs its line "
+        "in the other. The other shards (0 of 1) are scored and stay; the same command does the "
+        "rest."
+    )
+    assert "There is no file" in refused(tmp_path / "none", sources)
+    table = write_jsonl(tmp_path / "a.jsonl", ROWS)
+    assert "is a table by its name, and -s and -t take plain text" in refused(table, sources)
+    again = tmp_path / "again" / "corpus.de"
+    again.parent.mkdir()
+    again.write_bytes(sources.read_bytes())
+    assert "their names would be the same; rename one of them" in refused(again, sources)
+    assert "is in the folder that is written to" in refused(again, sources, "again", source=short)
+    assert "by the local engine alone" in refused(translations, sources, engine="ray")
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "corpus.de").write_text("mine")
+    assert "corpus.de is there already" in refused(translations, sources, "taken")
+
+
+@pytest.mark.parametrize("given", [[], ["-s", "a"], ["-t", "a"], ["-i", "a", "-s", "b", "-t", "c"]])
+def test_what_the_command_reads(given: list[str], tmp_path: Path) -> None:
+    words = ["filter", *given, "-o", f"{tmp_path}/out", "-m", "wer", "--max-score", "1"]
+    shown = CliRunner().invoke(app, words)
+    assert str(shown.exception) == (
+        "Give shards with -i, or two text files: the sources -s and their -t."
     )

@@ -25,17 +25,6 @@ from adequa.errors import AdequaError, AdequaWarning, counted
 
 
 def filter_(
-    input_: Annotated[
-        str,
-        typer.Option(
-            "-i",
-            "--input",
-            metavar="SHARDS",
-            help="Shards in Parquet, JSONL, TSV or CSV: a pattern, a folder, a file or an address. "
-            "Columns: mt (or hypothesis, translation), and src (or source), ref or both, as the "
-            "metric reads; lp is counted.",
-        ),
-    ],
     output: Annotated[
         str,
         typer.Option("-o", "--output", metavar="FOLDER", help="Folder for the rows that are kept."),
@@ -50,6 +39,29 @@ def filter_(
             autocompletion=complete_metric,
         ),
     ],
+    input_: Annotated[
+        str | None,
+        typer.Option(
+            "-i",
+            "--input",
+            metavar="SHARDS",
+            help="Shards in Parquet, JSONL, TSV or CSV: a pattern, a folder, a file or an address. "
+            "Columns: mt (or hypothesis, translation), and src (or source), ref or both, as the "
+            "metric reads; lp is counted.",
+        ),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "-s", "--source", metavar="FILE", help="Source sentences, one per line, in place of -i."
+        ),
+    ] = None,
+    translations: Annotated[
+        str | None,
+        typer.Option(
+            "-t", "--hypothesis", metavar="FILE", help="Their translations, one per line."
+        ),
+    ] = None,
     min_score: Annotated[
         float | None,
         typer.Option("--min-score", metavar="X", help="Keep rows with this score or a higher one."),
@@ -71,23 +83,29 @@ def filter_(
 ) -> None:
     """Keep the rows of a parallel corpus that score well.
 
-    The shards are written to a folder with the rows that are kept, as they were read. A run that
-    was stopped goes on with the same command.
+    The shards, or two text files, are written to a folder with the rows that are kept, as they were
+    read. A run that was stopped goes on with the same command.
     """
     from adequa.io.columns import column_mapping
     from adequa.io.shards import find_shards
+    from adequa.io.text_pairs import text_pair
     from adequa.scoring.filter import filter_corpus
 
     chosen = chosen_format(format_, None)
     if Path(output).is_file():
         raise AdequaError(f"{output} is a file; the rows of a corpus go to a folder.")
-    size = sum(shard.size for shard in find_shards(input_))
+    if (input_ is None) == (source is None) or (source is None) != (translations is None):
+        raise AdequaError("Give shards with -i, or two text files: the sources -s and their -t.")
+    corpus = input_ or translations or ""
+    shards = find_shards(corpus) if source is None else [text_pair(corpus, source)]
+    size = sum(shard.size for shard in shards)
     with progress("Filtering", size, quiet=quiet) as work, catch_warnings():
         simplefilter("ignore", AdequaWarning)  # the notes have them
         filtered = filter_corpus(
-            input_,
+            corpus,
             output,
             metric,
+            source=source,
             min_score=min_score,
             max_score=max_score,
             language=language,
@@ -100,7 +118,6 @@ def filter_(
             max_characters=max_characters,
             progress=corpus_display(work),
         )
-    shards = counted(len(filtered.corpus.records), "shard")
-    kept = f"kept {filtered.kept:,} of {counted(filtered.rows, 'row')} of {shards} in {output}"
+    kept = f"kept {filtered.kept:,} of {counted(filtered.rows, 'row')} in {output}"
     print_notes([kept, *corpus_notes(filtered.corpus)], quiet=quiet)
     write_result(filtered, chosen, None)

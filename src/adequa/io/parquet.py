@@ -207,8 +207,9 @@ class ParquetShard:
             sink, schema.append(pa.field(reason, pa.string())), self._codec(), self._name
         )
 
-    def copier(self, sink: BinaryIO) -> ParquetCopier:
+    def copier(self, sinks: Sequence[BinaryIO]) -> ParquetCopier:
         """A writer of some of the rows as they were read."""
+        (sink,) = sinks
         return ParquetCopier(sink, self.schema, self._codec(), self._name)
 
     def _codec(self) -> str:

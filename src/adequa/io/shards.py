@@ -36,10 +36,11 @@ from adequa.segments import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     from adequa.io.parquet import ParquetCopier, ParquetShard, ParquetWriter
+    from adequa.io.text_pairs import PairCopier
 
     OpenShard: TypeAlias = "JsonlShard | DelimitedShard | ParquetShard"
     ShardWriter: TypeAlias = "JsonlWriter | DelimitedWriter | ParquetWriter"
-    ShardCopier: TypeAlias = "LineCopier | ParquetCopier"
+    ShardCopier: TypeAlias = "LineCopier | ParquetCopier | PairCopier"
 
 _DELIMITED = (".tsv", ".csv")
 FORMATS = (".parquet", ".jsonl", *_DELIMITED)
@@ -53,6 +54,18 @@ class Shard:
     path: str  # a path or an address that any process can open
     name: str  # below the folder that all shards are in; its scores get the same
     size: int  # bytes
+    # The other file of a text pair, which has the sources; empty where there is none.
+    source: str = ""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files that are read."""
+        return (self.path, self.source) if self.source else (self.path,)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of the files that are written, in the order of `paths`."""
+        return (self.name, PurePosixPath(self.source).name) if self.source else (self.name,)
 
 
 def find_shards(inputs: str) -> list[Shard]:
@@ -245,8 +258,9 @@ class JsonlShard:
         """
         return JsonlWriter(sink, self._shard.name, (*new, reason))
 
-    def copier(self, sink: BinaryIO) -> LineCopier:
+    def copier(self, sinks: Sequence[BinaryIO]) -> LineCopier:
         """A writer of some of the rows as they were read."""
+        (sink,) = sinks
         return LineCopier(sink, self._shard.name, line_of=lambda row: str(row[0]))
 
 
@@ -380,8 +394,9 @@ class DelimitedShard:
         """A writer of the same format."""
         return DelimitedWriter(sink, self._shard.name, self._rows, (*new, reason))
 
-    def copier(self, sink: BinaryIO) -> LineCopier:
+    def copier(self, sinks: Sequence[BinaryIO]) -> LineCopier:
         """A writer of the header, and of some of the rows as they were read."""
+        (sink,) = sinks
         return LineCopier(sink, self._shard.name, header=self._rows.header_text)
 
 

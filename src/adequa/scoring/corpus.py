@@ -31,6 +31,7 @@ from adequa.io.columns import refuse_equal_names
 from adequa.io.parquet import ParquetShard
 from adequa.io.shards import Shard, find_shards, shard_matcher
 from adequa.io.storage import LOCAL, is_address, location, storage_of
+from adequa.io.text_pairs import text_pair
 from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage
 from adequa.languages import target_language as find_language
 from adequa.metrics.base import Metric, merge_remarks, render_remarks
@@ -185,14 +186,20 @@ def run_corpus(
     prefix: str = "",
     max_characters: int = MAX_CHARACTERS,
     bounds: Bounds | None = None,
+    source: str | os.PathLike[str] | None = None,
 ) -> CorpusScores:
-    """Score a corpus as `score_corpus` does, or with `bounds` filter it by one metric."""
+    """Score a corpus as `score_corpus` does, or with `bounds` filter it by one metric.
+
+    With `source`, a text file, `inputs` is the text file of its translations.
+    """
     if not os.fspath(output):
         raise AdequaError("The output is empty; name a folder to write to.")
     target = re.sub(r"(?<=[^/:])/+$", "", os.fspath(output))
     target = target if is_address(target) else os.path.abspath(target)  # noqa: PTH100
     pattern = os.fspath(inputs)
-    shards = find_shards(pattern)
+    shards = find_shards(pattern) if source is None else [text_pair(pattern, os.fspath(source))]
+    if source is not None and execution.engine != "local":
+        raise AdequaError("A pair of text files is filtered by the local engine alone.")
     mapping = {
         field: (names,) if isinstance(names, str) else tuple(names)
         for field, names in (columns or {}).items()
@@ -348,14 +355,15 @@ def _refuse_overlap(inputs: str, shards: Sequence[Shard], job: CorpusJob) -> Non
     """Raise where scores would overwrite shards, or be matched as shards the next time."""
     kind, folder = location(job.output)
     would_match = shard_matcher(inputs)
-    shard_locations = {location(shard.path): shard for shard in shards}
+    shard_locations = {location(path): shard for shard in shards for path in shard.paths}
     for (shard_kind, path), shard in shard_locations.items():
         within = kind == shard_kind and folder in path.parents
-        if within or location(job.target(shard)) in shard_locations:  # by links further down
-            raise AdequaError(f"{shard.path} is in the folder that is written to; give another.")
+        targets = job.targets(shard)
+        if within or not shard_locations.keys().isdisjoint(map(location, targets)):  # by links
+            raise AdequaError(f"{path} is in the folder that is written to; give another.")
         if would_match((kind, folder / shard.name)):
             raise AdequaError(
-                f"{job.target(shard)}, which would be written, would be among the shards of "
+                f"{targets[0]}, which would be written, would be among the shards of "
                 f"{inputs}; give a folder outside of them with -o."
             )
 

@@ -115,6 +115,7 @@ def filter_corpus(
     output: str | os.PathLike[str],
     metric: str,
     *,
+    source: str | os.PathLike[str] | None = None,
     min_score: float | None = None,
     max_score: float | None = None,
     language: str | TargetLanguage | None = None,
@@ -135,12 +136,14 @@ def filter_corpus(
     `lp`: they are counted by pair, and scored whatever their language, unless `language` is given
     or the metric is not for all languages.
 
-    The other arguments are those of `score_corpus`.
+    `inputs` are shards as `score_corpus` takes them; or with `source`, a text file of one sentence
+    per line, the text file of its translations. The other arguments are those of `score_corpus`.
     """
     bounds = Bounds(min_score, max_score)
     execution = Execution(engine, workers, address, gpus, device, progress)
     corpus = run_corpus(
         inputs, output, metric, execution,
         language=language, columns=columns, max_characters=max_characters, bounds=bounds,
+        source=source,
     )  # fmt: skip
     return FilteredCorpus(corpus, bounds)

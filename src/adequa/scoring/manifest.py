@@ -109,9 +109,9 @@ class CorpusJob:
             metrics[column], _ = load_with(specification, settings)
         return metrics_for(metrics, self.language)
 
-    def target(self, shard: Shard) -> str:
-        """Path of the scored rows of a shard."""
-        return f"{self.output}/{shard.name}"
+    def targets(self, shard: Shard) -> list[str]:
+        """Paths of the rows of a shard that are written: one, or those of a text pair."""
+        return [f"{self.output}/{name}" for name in shard.outputs]
 
     def record(self, shard: Shard) -> str:
         """Path of the record of a finished shard."""
@@ -349,7 +349,7 @@ def _refuse_unknown_files(job: CorpusJob, shards: Sequence[Shard]) -> None:
     if not storage.is_folder(folder):
         return
     written = {entry.path for entry in storage.walk(folder)}
-    for path in (f"{folder}/{shard.name}" for shard in shards):
+    for path in (f"{folder}/{name}" for shard in shards for name in shard.outputs):
         if path in written:
             raise AdequaError(
                 f"{path} is there already, and by its records no job of adequa has made it; give "

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, compress, count
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias, TypeVar, cast
@@ -23,7 +23,8 @@ from adequa.errors import AdequaError, UnwritableError
 from adequa.io.columns import Chunk, Layout, OpenTable, chunk_segments, listed, table_layout
 from adequa.io.parquet import ParquetShard
 from adequa.io.shards import NewColumns, Shard, Unit, open_shard
-from adequa.io.storage import Content, DigestWriter, reading, storage_of
+from adequa.io.storage import Content, DigestWriter, joined_content, reading, storage_of
+from adequa.io.text_pairs import TextPair
 from adequa.languages import TargetLanguage
 from adequa.metrics.base import Metric, Part, Remark, remarks_since
 from adequa.metrics.language import is_of_language
@@ -159,29 +160,33 @@ class ShardScorer:
         if record is None or {*record.metrics} != {*self._metrics}:
             return None
         is_valid = (
-            _content(shard.path) == record.input
-            and _content(self._job.target(shard)) == record.output
+            _content(shard.paths) == record.input
+            and _content(self._job.targets(shard)) == record.output
         )
         return record if is_valid else None
 
     def _scored(self, shard: Shard, report: Report) -> ShardRecord:
-        content = _content(shard.path)
+        content = _content(shard.paths)
         if content is None:
-            raise AdequaError(f"There is no file {shard.path}.")
-        storage, target = storage_of(self._job.target(shard))
+            raise AdequaError(f"There is no file {' or '.join(shard.paths)}.")
+        targets = [storage_of(path) for path in self._job.targets(shard)]
         _, temporaries = storage_of(self._job.temporaries)
         with opened(shard) as rows:
             layout = checked_layout(rows, self._job, self._metrics)
             scorer = RowScorer(layout, self._metrics, self._job)
             counter = _RowCounter(shard.name, report)
-            with storage.replacing(target, temporaries) as file:
+            with ExitStack() as outputs:
+                files = [
+                    outputs.enter_context(storage.replacing(target, temporaries))
+                    for storage, target in targets
+                ]
                 units = _units(rows, layout, shard)
-                writer = self._writer(rows, layout, file)
+                writer = self._writer(rows, layout, files)
                 first_reason = _write_units(units, scorer, counter, writer)
-                if _content(shard.path) != content:
+                if _content(shard.paths) != content:
                     raise AdequaError(
-                        f"{shard.path} has changed while it was read; the same command reads it "
-                        "again."
+                        f"{' or '.join(shard.paths)} has changed while it was read; the same "
+                        "command reads it again."
                     )
                 record = ShardRecord(
                     shard=shard.name,
@@ -190,7 +195,7 @@ class ShardScorer:
                     first_reason=first_reason,
                     empty=scorer.empty,
                     input=content,
-                    output=file.content,
+                    output=joined_content([file.content for file in files]),
                     metrics=scorer.sums,
                     filtered=writer.counts if isinstance(writer, RowFilter) else {},
                 )
@@ -199,14 +204,17 @@ class ShardScorer:
         return record
 
     def _writer(
-        self, rows: OpenShard, layout: Layout, file: DigestWriter
+        self, rows: OpenShard | TextPair, layout: Layout, files: Sequence[DigestWriter]
     ) -> ShardWriter | RowFilter:
+        sinks = cast("Sequence[BinaryIO]", files)
         if self._job.bounds is not None:
             (column,) = self._metrics
-            copier = rows.copier(cast("BinaryIO", file))
+            copier = rows.copier(sinks)
             return RowFilter(copier, column, self._job.bounds, layout.ids.get("lp"))
+        if isinstance(rows, TextPair):
+            raise TypeError("a text pair has no place for scores")
         signatures = {column: unsized_signature(metric) for column, metric in self._metrics.items()}
-        return rows.writer(cast("BinaryIO", file), signatures, self._job.reason)
+        return rows.writer(sinks[0], signatures, self._job.reason)
 
 
 def _write_units(
@@ -274,18 +282,22 @@ class _RowCounter:
 
 
 @contextmanager
-def opened(shard: Shard) -> Iterator[OpenShard]:
+def opened(shard: Shard) -> Iterator[OpenShard | TextPair]:
     """A shard, open for reading."""
-    storage, inner = storage_of(shard.path)
-    with reading(shard.path):
-        stream = storage.open(inner)
-    with stream:
+    with ExitStack() as stack:
+        streams = []
+        for path in shard.paths:
+            storage, inner = storage_of(path)
+            with reading(path):
+                streams.append(stack.enter_context(storage.open(inner)))
         with reading(shard.path):
-            rows = open_shard(stream, shard)
+            rows = TextPair(streams, shard) if shard.source else open_shard(streams[0], shard)
         yield rows
 
 
-def checked_layout(rows: OpenShard, job: CorpusJob, metrics: Mapping[str, Metric]) -> Layout:
+def checked_layout(
+    rows: OpenShard | TextPair, job: CorpusJob, metrics: Mapping[str, Metric]
+) -> Layout:
     """The columns of a shard that are read, after a check that they exist and new ones are free."""
     ids = tuple(dict.fromkeys(name for metric in metrics.values() for name in metric.columns))
     names = rows.table.column_names
@@ -424,16 +436,21 @@ def _other_languages(
     }
 
 
-def _units(rows: OpenShard, layout: Layout, shard: Shard) -> Iterator[Unit]:
+def _units(rows: OpenShard | TextPair, layout: Layout, shard: Shard) -> Iterator[Unit]:
     """The units of a shard; a failure to read one is no failure to write."""
     with reading(shard.path):
         yield from rows.units(layout.columns)
 
 
-def _content(path: str) -> Content | None:
-    storage, inner = storage_of(path)
-    with reading(path):
-        return storage.content(inner)
+def _content(paths: Sequence[str]) -> Content | None:
+    """Size and digest of a file, or of several as one; None where one is not there."""
+    contents = []
+    for path in paths:
+        storage, inner = storage_of(path)
+        with reading(path):
+            contents.append(storage.content(inner))
+    there = [content for content in contents if content is not None]
+    return joined_content(there) if len(there) == len(contents) else None
 
 
 class RowScorer:
