@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,6 +122,18 @@ def test_engines_write_the_same_bytes(tmp_path: Path) -> None:
     for name in ("fluent.jsonl", "more/broken.jsonl"):
         rows = read_jsonl(tmp_path / "scored" / name)
         assert len(read_jsonl(one / name)) == sum(row["chrf"] >= 60 for row in rows)
+
+
+@pytest.mark.parametrize("rows", [20, 36, 46])  # in the first shard, at its end, in the second
+def test_the_driver_is_killed(tmp_path: Path, rows: int) -> None:
+    corpus, out = write_corpus(tmp_path / "in"), tmp_path / "out"
+    script = Path(__file__).parent / "killed_scoring.py"
+    command = [sys.executable, *map(str, (script, corpus, out, 1, rows, 60))]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    assert len(list(out.rglob("*.jsonl"))) == (rows - 1) // 36
+    filter_corpus(corpus, out, "chrf", min_score=60)
+    filter_corpus(corpus, tmp_path / "expected", "chrf", min_score=60)
+    assert contents(out) == contents(tmp_path / "expected")
 
 
 def test_a_stopped_run_goes_on(tmp_path: Path) -> None:

@@ -72,7 +72,9 @@ class Bounds:
 
     def to_dict(self) -> dict[str, float | None]:
         """Return the bounds by the names that users give them by."""
-        return {"min_score": self.least, "max_score": self.most}
+        bounds = {"min_score": self.least, "max_score": self.most}
+        # A whole number is the same bound, and is written alike.
+        return {name: None if bound is None else float(bound) for name, bound in bounds.items()}
 
     def hold(self, scores: FloatArray) -> BoolArray:
         """Return which scores are in the bounds; a missing one is not."""
