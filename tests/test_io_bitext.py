@@ -117,6 +117,7 @@ def test_tmx_in_every_role() -> None:
         ("Die Katze.", "Ein Hund & mehr."),
         segments.sources,
     )
+    assert read(hypotheses=file("m.tmx", TMX)).sources == segments.sources
     alone = read(file("m.tmx", TMX))
     assert (alone.hypotheses, alone.sources) == (again.hypotheses, segments.sources)
     assert not alone.has_references
@@ -223,6 +224,20 @@ def test_xliff_files_are_aligned_by_their_ids() -> None:
     # Sources that differ between files are those of neither.
     other = XLIFF_1.replace("A dog.", "One dog.")
     assert read(hypotheses=file("a.xlf", XLIFF_1), references=file("b.xlf", other)).sources is None
+
+
+def test_files_that_bring_their_sources() -> None:
+    other = XLIFF_1.replace("It", "She")
+    alone = read(hypotheses=[file("a.xlf", XLIFF_1), file("b.xlf", XLIFF_1)])
+    assert not alone.has_references
+    assert alone.sources == read(hypotheses=file("a.xlf", XLIFF_1)).sources * 2  # type: ignore[operator]
+    assert refusal(hypotheses=[file("a.xlf", XLIFF_1), file("b.xlf", other)]) == (
+        "a.xlf holds no source of every segment, or other sources than the next file; give "
+        "references with -r, or the source with -s."
+    )
+    assert "one of references or sources" in refusal(
+        hypotheses=[file("a.xlf", XLIFF_1), file("b.txt", "x")]
+    )
 
 
 def test_xliff_without_targets() -> None:

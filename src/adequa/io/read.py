@@ -344,10 +344,10 @@ def read_parallel(
     multiple systems or references, or an XLIFF or TMX file, whose sources are read too; `language`
     chooses among the languages of TMX. Every batch comes once a system, with the same references.
 
-    Without references there is a source. `describe` is called with a summary of each file after the
-    last batch.
+    Without references there is a source, or the hypotheses bring theirs. `describe` is called with
+    a summary of each file after the last batch.
     """
-    if not hypotheses or not (references or source is not None):
+    if not hypotheses or not (references or source is not None or bring_sources(hypotheses)):
         raise AdequaError(
             "Segments need at least one file of hypotheses, and one of references or sources."
         )
@@ -365,10 +365,20 @@ def read_parallel(
         if source is None
         else _source_track(source, advance, language, opened)
     )
+    if not reference_tracks and source_track is None:
+        raise AdequaError(
+            f"{display_name(hypotheses[0])} holds no source of every segment, or other sources "
+            "than the next file; give references with -r, or the source with -s."
+        )
     done = yield from _lockstep(systems, reference_tracks, source_track, batch=batch)
     if describe is not None:
         for summary in opened:
             describe(replace(summary, segments=done))
+
+
+def bring_sources(hypotheses: Sequence[FilePath]) -> bool:
+    """Whether files of hypotheses hold their sources too, as XLIFF and TMX do."""
+    return bool(hypotheses) and all(text_format(path) in _BILINGUAL for path in hypotheses)
 
 
 @dataclass(frozen=True, slots=True)
