@@ -48,7 +48,9 @@ class Example:
     @property
     def dataset(self) -> str | None:
         """The dataset that the command reads from the folder ADEQUA_DATA, if any."""
-        named = re.search(r"\b(?:evaluate|differences|analyse) (wmt\S+)", self.command)
+        named = re.search(
+            r"\b(?:evaluate|differences|analyse|bands --ratings) (wmt\S+)", self.command
+        )
         return named[1] if named else None
 
 

@@ -117,7 +117,11 @@ def test_tmx_in_every_role() -> None:
         ("Die Katze.", "Ein Hund & mehr."),
         segments.sources,
     )
-    assert refusal(file("m.tmx", TMX)).startswith("m.tmx holds sources and one translation of each")
+    assert read(hypotheses=file("m.tmx", TMX)).sources == segments.sources
+    alone = read(file("m.tmx", TMX))
+    assert (alone.hypotheses, alone.sources) == (again.hypotheses, segments.sources)
+    assert not alone.has_references
+    assert set(alone.ids["system"]) == {"m"}
 
 
 def test_tmx_of_several_languages() -> None:
@@ -222,6 +226,20 @@ def test_xliff_files_are_aligned_by_their_ids() -> None:
     assert read(hypotheses=file("a.xlf", XLIFF_1), references=file("b.xlf", other)).sources is None
 
 
+def test_files_that_bring_their_sources() -> None:
+    other = XLIFF_1.replace("It", "She")
+    alone = read(hypotheses=[file("a.xlf", XLIFF_1), file("b.xlf", XLIFF_1)])
+    assert not alone.has_references
+    assert alone.sources == read(hypotheses=file("a.xlf", XLIFF_1)).sources * 2  # type: ignore[operator]
+    assert refusal(hypotheses=[file("a.xlf", XLIFF_1), file("b.xlf", other)]) == (
+        "a.xlf holds no source of every segment, or other sources than the next file; give "
+        "references with -r, or the source with -s."
+    )
+    assert "one of references or sources" in refusal(
+        hypotheses=[file("a.xlf", XLIFF_1), file("b.txt", "x")]
+    )
+
+
 def test_xliff_without_targets() -> None:
     untranslated = XLIFF_2.replace("<target>Ein Hund.</target>", "")
     texts = file("out.txt", "a\nb\nc\n")
@@ -238,9 +256,9 @@ def test_xliff_without_targets() -> None:
         "t.xlf holds sources and no targets: nothing is translated in it."
     )
     translated = alone.format("<target>y</target>")
-    assert refusal(file("t.xlf", translated)).startswith(
-        "t.xlf holds sources and targets, and no alternative translations to score"
-    )
+    segments = read(file("t.xlf", translated))
+    assert (segments.hypotheses, segments.sources) == (("y",), ("x",))
+    assert not segments.has_references
     gap = XLIFF_2.replace(
         '<mtc:match ref="#m1" origin="MT B"><target>Bellen.</target></mtc:match>', ""
     )

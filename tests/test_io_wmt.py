@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
 from adequa.io.read import read_parallel, read_table
-from adequa.segments import Segments
+from adequa.segments import Segments, concatenate
 
 XML = """<?xml version='1.0' encoding='utf-8'?>
 <dataset id="newstest2021">
@@ -245,6 +246,16 @@ def test_other_encodings_that_xml_declares() -> None:
 )
 def test_bad_xml(old: str, new: str, message: str) -> None:
     assert error(write("t.xml", XML.replace(old, new))) == message
+
+
+def test_a_file_of_sources_and_hypotheses() -> None:
+    alone = re.sub("<ref.*?</ref>", "", XML, flags=re.DOTALL)
+    segments = concatenate(list(read_table(write("wmt.xml", alone))))
+    assert segments.sources == ("s1 & co", "s2", "s3") * 2
+    assert segments.ids["system"] == ("X",) * 3 + ("Y",) * 3
+    assert not segments.has_references
+    unread = re.sub("<src.*?</src>", "", alone, flags=re.DOTALL)
+    assert error(write("hyp.xml", unread)) == "hyp.xml holds no references, only hypotheses."
 
 
 def test_files_without_the_part_asked_for() -> None:

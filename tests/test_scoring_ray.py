@@ -16,12 +16,13 @@ from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.scoring.corpus import CorpusProgress, score_corpus
+from adequa.scoring.corpus import CorpusProgress, Engine, score_corpus
+from adequa.scoring.filter import filter_corpus
 from corpora import contents, rows_of, write_corpus, write_german, write_jsonl
 
 pytest.importorskip("ray", reason="needs the extra [ray]")
@@ -70,6 +71,18 @@ def expected(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     out = tmp_path_factory.mktemp("expected")
     score_corpus(str(corpus), out, METRICS)
     return contents(out)
+
+
+def test_a_filter_writes_the_bytes_of_the_local_engine(
+    cluster: Any, corpus: Path, tmp_path: Path
+) -> None:
+    del cluster
+    local, ray = (
+        filter_corpus(corpus, tmp_path / engine, "chrf", min_score=60, engine=engine, workers=2)
+        for engine in get_args(Engine)
+    )
+    assert ray.to_dict() == local.to_dict()
+    assert contents(tmp_path / "ray") == contents(tmp_path / "local")
 
 
 def test_the_bytes_of_the_local_engine(

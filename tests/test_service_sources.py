@@ -140,6 +140,30 @@ def test_metrics_that_need_references(live: Live, path: str) -> None:
     assert (answer.status, answer.json["error"]) == (422, NEEDS_REFERENCES)
 
 
+def test_an_explanation_needs_references(live: Live) -> None:
+    content = {"systems": SYSTEMS, "sources": SOURCES, "metric": "source-length"}
+    answer = live.post("/v1/explain", content)
+    assert (answer.status, answer.json["error"]) == (
+        422,
+        "An explanation says what differences from the reference cost, and there are no "
+        'references: give them ("references", or "ref" of rows).',
+    )
+
+
+def test_a_file_that_brings_its_sources(live: Live) -> None:
+    units = "".join(
+        f'<trans-unit id="{row}"><source>{src}</source><target>{mt}</target></trans-unit>'
+        for row, (src, mt) in enumerate(zip(SOURCES, SYSTEMS["new"], strict=True))
+    )
+    xliff = f'<xliff version="1.2"><file original="a"><body>{units}</body></file></xliff>'
+    answer = live.post("/v1/score", {"files": [{"name": "new.xlf", "text": xliff}], **METRIC})
+    assert answer.status == 200, answer.body
+    (system,) = answer.json["metrics"][0]["systems"]
+    assert (system["name"], system["segments"]) == ("new", pytest.approx(EXPECTED["new"]))
+    read = live.post("/v1/read", {"files": [{"name": "new.xlf", "text": xliff}]}).json
+    assert (read["sources"], read["references"]) == (SOURCES, [])
+
+
 def test_rankings_by_sources(live: Live) -> None:
     content = {"systems": SYSTEMS, "sources": SOURCES, "metric": "source-length"}
     answer = live.post("/v1/rank", {**content, "resamples": 10})

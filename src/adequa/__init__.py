@@ -33,6 +33,7 @@ __all__ = [
     "Protocol",
     "RatedSystems",
     "Ratings",
+    "ScoreBands",
     "ScoreFile",
     "Scores",
     "ScoringResult",
@@ -51,6 +52,8 @@ __all__ = [
     "differences",
     "evaluate",
     "explain",
+    "filter_corpus",
+    "fit_bands",
     "fit_confidence",
     "gate",
     "load_dataset",
@@ -68,6 +71,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from adequa.agreement.bands import fit_bands
     from adequa.agreement.confidence import fit_confidence
     from adequa.agreement.coverage import coverage
     from adequa.agreement.damaged_pairs import DamageSettings
@@ -102,8 +106,10 @@ if TYPE_CHECKING:
     from adequa.metrics.base import Metric, Scores
     from adequa.metrics.registry import clear_caches, load_metric
     from adequa.scoring.api import score
+    from adequa.scoring.bands import ScoreBands
     from adequa.scoring.confidence import confidence
     from adequa.scoring.corpus import score_corpus
+    from adequa.scoring.filter import filter_corpus
     from adequa.scoring.mbr import mbr
     from adequa.scoring.rerank import rerank
     from adequa.scoring.results import ScoringResult
@@ -135,6 +141,7 @@ _MODULES = {
     "Protocol": "adequa.agreement.protocol",
     "RatedSystems": "adequa.judgements",
     "Ratings": "adequa.judgements",
+    "ScoreBands": "adequa.scoring.bands",
     "ScoreFile": "adequa.io.score_files",
     "Scores": "adequa.metrics.base",
     "ScoringResult": "adequa.scoring.results",
@@ -152,6 +159,8 @@ _MODULES = {
     "differences": "adequa.agreement.score_differences",
     "evaluate": "adequa.agreement.evaluate",
     "explain": "adequa.explanation.explain",
+    "filter_corpus": "adequa.scoring.filter",
+    "fit_bands": "adequa.agreement.bands",
     "fit_confidence": "adequa.agreement.confidence",
     "gate": "adequa.comparison.gate",
     "load_dataset": "adequa.datasets.load",

@@ -14,6 +14,7 @@ from adequa.errors import AdequaError, counted, warn
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.intp]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
 # How the scores of a hypothesis with each of its references become one score.
 Reduction: TypeAlias = Literal["best", "mean"]
 

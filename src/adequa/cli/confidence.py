@@ -1,4 +1,7 @@
-"""`adequa train confidence` fits confidence to human ratings; `adequa coverage` measures it."""
+"""`adequa train confidence` and `train bands` fit confidence and bands to human ratings.
+
+`adequa coverage` measures confidence.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from adequa.cli.options import (
     CACHE_SIZE,
     CacheSize,
     ConfidenceFile,
+    DeviceOption,
     IntervalLevel,
     NoCache,
     Output,
@@ -38,7 +42,13 @@ from adequa.cli.output import (
     write,
     write_result,
 )
-from adequa.cli.training import ReportOption, SeedOption, data_option, load_ratings
+from adequa.cli.training import (
+    RatingsOption,
+    ReportOption,
+    SeedOption,
+    data_option,
+    load_ratings,
+)
 from adequa.errors import AdequaError
 
 if TYPE_CHECKING:
@@ -137,6 +147,68 @@ def train_confidence(
         fitted = fit_confidence(data, scorer, rule=rule, seed=seed, progress=work)
     print_notes(scorer.remarks(), quiet=quiet)
     write([fitted.model.to_json()], output)
+    if not quiet or format_ is not None:
+        write_result(fitted, writing, None)
+
+
+def train_bands(
+    output: Annotated[
+        str,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="File for the bands; its name ends in .json."
+        ),
+    ],
+    ratings: RatingsOption,
+    metric: Annotated[
+        str,
+        typer.Option(
+            "-m",
+            "--metric",
+            metavar="NAME|FOLDER[:SETTING=VALUE,...]",
+            help="Metric or folder of a trained metric, with optional settings.",
+            autocompletion=complete_metric,
+        ),
+    ],
+    good: Annotated[
+        float, typer.Option(metavar="X", help="Lowest rating for the band publish, such as 85.")
+    ],
+    poor: Annotated[
+        float, typer.Option(metavar="X", help="Rating below which the band is redo, such as 50.")
+    ],
+    precision: Annotated[
+        float,
+        typer.Option(metavar="P", help="Fraction of the ratings in a band that should be so."),
+    ] = 0.8,
+    lp: Pairs = None,
+    seed: SeedOption = 0,
+    device: DeviceOption = None,
+    no_cache: NoCache = False,
+    cache_size: CacheSize = CACHE_SIZE,
+    format_: ReportOption = None,
+    quiet: Quiet = False,
+) -> None:
+    """Choose thresholds of the bands publish and redo on rated segments, for any metric.
+
+    `adequa score --bands FILE` reads the file. The thresholds put most segments into a band at the
+    precision that is asked for; the precision is then measured on held-out segments. The ratings
+    must not be those that the metric was trained on.
+    """
+    from adequa.agreement.bands import fit_bands
+
+    writing = chosen_format(format_, None)
+    if Path(output).suffix != ".json":
+        raise AdequaError(f"Bands are written as JSON; give {output} a name that ends in .json.")
+    check_outputs({"-o": output}, ratings)
+    data = load_ratings(ratings, lp, None, seed, quiet)
+    loader = MetricLoader(device, None if no_cache else cache_size)
+    scorer = loader(metric)
+    loader.check_device()
+    with progress("Scoring", None, quiet=quiet) as work:
+        fitted = fit_bands(
+            data, scorer, good=good, poor=poor, precision=precision, seed=seed, progress=work
+        )
+    print_notes(scorer.remarks(), quiet=quiet)
+    write([fitted.to_json()], output)
     if not quiet or format_ is not None:
         write_result(fitted, writing, None)
 

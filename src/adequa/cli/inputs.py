@@ -119,7 +119,7 @@ def batch_reader(
 
     `keep` are further columns of an -i file that the verb needs.
     """
-    from adequa.io.read import read_parallel, read_table
+    from adequa.io.read import bring_sources, read_parallel, read_table
 
     if table is not None:
         from adequa.io.columns import column_mapping
@@ -137,7 +137,9 @@ def batch_reader(
             language=language,
         )
         return BatchReader(read), [table]
-    if not hypotheses or not (references or source is not None):
+    named = [named_file(each) for each in hypotheses]
+    files = [path for _, path in named]
+    if not files or not (references or source is not None or bring_sources(files)):
         raise AdequaError(
             "Name the translations with -t and the reference with -r (for metrics that need none, "
             "the source with -s), or one file with -i;"
@@ -147,8 +149,6 @@ def batch_reader(
         raise AdequaError("--column names columns of an -i file; files of -t and -r have none.")
     if systems is not None:
         raise AdequaError("--systems names columns of an -i file; files of -t and -r have none.")
-    named = [named_file(each) for each in hypotheses]
-    files = [path for _, path in named]
     names = [name for name, _ in named]
     read_files = partial(read_parallel, files, references, source, names=names, language=language)
     return BatchReader(read_files), [*files, *references, *([] if source is None else [source])]

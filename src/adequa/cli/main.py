@@ -36,6 +36,7 @@ VERBS: dict[str, dict[str, tuple[str, str]]] = {
     "Choose": {
         "rerank": ("choosing:rerank", "Order candidate translations by their scores."),
         "mbr": ("choosing:mbr", "Choose among candidate translations by minimum Bayes risk."),
+        "filter": ("filter:filter_", "Keep the rows of a parallel corpus that score well."),
     },
     "Meta-evaluate": {
         "evaluate": (

@@ -52,6 +52,7 @@ from adequa.progress import Progress
 
 if TYPE_CHECKING:
     from adequa.metrics.base import Metric
+    from adequa.scoring.bands import ScoreBands
     from adequa.scoring.confidence import Estimator
     from adequa.scoring.corpus import CorpusProgress, CorpusScores
     from adequa.scoring.results import ScoringResult
@@ -139,6 +140,15 @@ def score(
             "rating, the expected error, and a band: publish, check or redo.",
         ),
     ] = False,
+    bands: Annotated[
+        str | None,
+        typer.Option(
+            "--bands",
+            metavar="PUBLISH,REDO|FILE",
+            help="Also the band of each segment by its score: publish, check (post-edit) or redo. "
+            "Thresholds, such as 0.8,0.5, or a .json file of `adequa train bands`.",
+        ),
+    ] = None,
     level: IntervalLevel = None,
     raters: RatersOption = None,
     confidence_file: ConfidenceFile = None,
@@ -174,7 +184,7 @@ def score(
                 "-t": hypothesis, "-r": reference, "-s": source, "--segments": segments, "--by": by,
                 "--systems": systems, "--quoting": quoting is not QuotingName.auto,
                 "--no-cache": no_cache, "--cache-size": cache_size != CACHE_SIZE,
-                "--confidence": confidence,
+                "--confidence": confidence, "--bands": bands,
             },
         )  # fmt: skip
         chosen = chosen_format(format_, None)
@@ -196,6 +206,13 @@ def score(
         raise AdequaError("--segments and --by cannot be combined; choose one.")
     if confidence and by is not None:
         raise AdequaError("--confidence and --by cannot be combined; choose one.")
+    if bands is not None:
+        _refuse(
+            "--bands and {} cannot be combined; choose one.",
+            {"--confidence": confidence, "--by": by},
+        )
+        if len(metric or []) != 1:
+            raise AdequaError("--bands is for the scores of one metric; name one with -m.")
     if not confidence:
         _refuse(
             "{} goes with --confidence.",
@@ -208,6 +225,7 @@ def score(
     metrics = loader.load_all(metric) if metric else {}
     if metrics and confidence_options is not None:
         confidence_options.estimators(metrics)  # raises before the work, where there is none
+    score_bands = _bands(bands, metrics)  # raises before the work
     columns = dict.fromkeys(name for each in metrics.values() for name in each.columns)
     ids = [*columns, *([] if by is None or by in columns else [by])]
     read_batches, paths = batch_reader(
@@ -222,6 +240,7 @@ def score(
         loader,
         language,
         confidence_options,
+        bands=score_bands,
         segments=segments,
         by=by,
         quiet=quiet,
@@ -235,6 +254,15 @@ def _refuse(sentence: str, options: Mapping[str, object]) -> None:
     for option, value in options.items():
         if value:
             raise AdequaError(sentence.format(option))
+
+
+def _bands(value: str | None, metrics: Mapping[str, Metric]) -> dict[str, ScoreBands]:
+    """The bands of each metric."""
+    if value is None:
+        return {}
+    from adequa.scoring.bands import bands_of
+
+    return {label: bands_of(value, metric) for label, metric in metrics.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +307,7 @@ def _score(
     language: str | None,
     confidence: _Confidence | None,
     *,
+    bands: Mapping[str, ScoreBands],
     segments: bool,
     by: str | None,
     quiet: bool,
@@ -308,6 +337,7 @@ def _score(
             by=by,
             language=stream.target,
             estimators=None if confidence is None else confidence.estimators(loaded),
+            bands=bands,
         )
     remarks = [remark for each in scorers.values() for remark in each.remarks()]
     warnings = [each.warning for each in result.metrics]
@@ -373,14 +403,16 @@ def _score_corpus(
             columns=column_mapping(columns),
             engine="local" if engine is None else engine.value,
             device=None if device is None else device.value,
-            progress=_corpus_display(work),
+            progress=corpus_display(work),
             **options,
         )
-    print_notes([*notes, *_corpus_notes(scored, output)], quiet=quiet)
+    count = counted(len(scored.records), "shard")
+    notes.append(f"{count} with {counted(scored.rows, 'row')} in {output}")
+    print_notes([*notes, *corpus_notes(scored)], quiet=quiet)
     return scored.results
 
 
-def _corpus_display(work: Progress) -> Callable[[CorpusProgress], None]:
+def corpus_display(work: Progress) -> Callable[[CorpusProgress], None]:
     """A callback that shows progress: rows, rows per second, rows without a score."""
     start, seen = monotonic(), [0, 0]
 
@@ -394,9 +426,9 @@ def _corpus_display(work: Progress) -> Callable[[CorpusProgress], None]:
     return update
 
 
-def _corpus_notes(scored: CorpusScores, output: str) -> list[str]:
-    shards = len(scored.records)
-    notes = [f"{counted(shards, 'shard')} with {counted(scored.rows, 'row')} in {output}"]
+def corpus_notes(scored: CorpusScores) -> list[str]:
+    """Notes on the rows of a corpus: those without a score, and what the metrics remark."""
+    notes = []
     if scored.unscored:
         notes.append(
             f"{counted(scored.unscored, 'row')} could not be scored; the first: "

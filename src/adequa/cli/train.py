@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adequa.cli.confidence import train_confidence
+from adequa.cli.confidence import train_bands, train_confidence
 from adequa.cli.options import (
     Output,
     Pairs,
@@ -269,6 +269,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "ensemble": ensemble,
     "average": average,
     "confidence": train_confidence,
+    "bands": train_bands,
 }
 for _name, _command in _COMMANDS.items():
     app.command(_name, cls=Verb)(_command)

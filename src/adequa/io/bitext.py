@@ -28,11 +28,12 @@ def read_bitext(
 ) -> MarkedUp:
     """The sources of a file, and its translations as `part`.
 
-    With `part` None, translations are references and alternatives the hypotheses. `language` is the
-    target language, or a pair such as en-de; only TMX may need it.
+    With `part` None, translations are references and alternatives the hypotheses; in a file without
+    alternatives, translations are hypotheses. `language` is the target language, or a pair such as
+    en-de; only TMX may need it.
     """
     if text_format(path) == ".tmx":
-        return _read_tmx(path, part, language, advance)
+        return _read_tmx(path, part or "hypotheses", language, advance)
     return _read_xliff(path, part, advance)
 
 
@@ -47,15 +48,8 @@ class _Unit:
     texts: dict[str, list[str]] = field(default_factory=dict)
 
 
-def _read_tmx(
-    path: FilePath, part: TextKind | None, language: str | None, advance: Advance
-) -> MarkedUp:
+def _read_tmx(path: FilePath, part: TextKind, language: str | None, advance: Advance) -> MarkedUp:
     name = display_name(path)
-    if part is None:
-        raise AdequaError(
-            f"{name} holds sources and one translation of each. Give it with -r as references, "
-            "with -t as hypotheses or with -s as sources."
-        )
     header_language, units = _tmx_units(path, advance)
     languages = list(dict.fromkeys(each for unit in units for each in unit.texts))
     if not languages:
@@ -225,10 +219,7 @@ def _read_xliff(path: FilePath, part: TextKind | None, advance: Advance) -> Mark
     if part != "sources" and all(pair.target is None for pair in pairs):
         raise AdequaError(f"{name} holds sources and no targets: nothing is translated in it.")
     if part is None and not any(pair.alternatives for pair in pairs):
-        raise AdequaError(
-            f"{name} holds sources and targets, and no alternative translations to score against "
-            "the targets. Give it with -t as hypotheses or with -r as references."
-        )
+        part = "hypotheses"
     translated: TextKind = "references" if part is None else part
     texts = [MarkedText("sources", "", pair.key, pair.source) for pair in pairs]
     for pair in pairs if part != "sources" else ():

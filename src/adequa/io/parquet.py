@@ -21,6 +21,7 @@ from adequa.io.text import (
     uncompressed_name,
     unreadable,
 )
+from adequa.segments import BoolArray
 
 _NUMBER_BYTES = 8  # of a value that is no text, or of the number of a text
 _SIZED_ROWS = 1 << 10
@@ -206,6 +207,11 @@ class ParquetShard:
             sink, schema.append(pa.field(reason, pa.string())), self._codec(), self._name
         )
 
+    def copier(self, sinks: Sequence[BinaryIO]) -> ParquetCopier:
+        """A writer of some of the rows as they were read."""
+        (sink,) = sinks
+        return ParquetCopier(sink, self.schema, self._codec(), self._name)
+
     def _codec(self) -> str:
         about = self._file.metadata
         if not about.num_row_groups or not about.num_columns:
@@ -229,6 +235,26 @@ class ParquetWriter:
         added.append(pa.array(new.reasons, pa.string()))
         rows = pa.Table.from_arrays([*unit.rows.columns, *added], schema=self._schema)
         self._writer.write_table(rows, row_group_size=unit.count)
+
+    def close(self) -> None:
+        """Write what comes at the end."""
+        self._writer.close()
+
+
+class ParquetCopier:
+    """Writes rows as they were read, those of chosen rows alone."""
+
+    def __init__(self, sink: BinaryIO, schema: Any, codec: str, name: str) -> None:
+        self._schema = schema
+        self._writer = imported_parquet(name).ParquetWriter(sink, schema, compression=codec)
+
+    def write(self, unit: Unit, kept: BoolArray) -> None:
+        """Write the rows of a unit that are kept, as a row group."""
+        import pyarrow as pa  # noqa: PLC0415
+
+        if kept.any():
+            rows = pa.Table.from_arrays(unit.rows.columns, schema=self._schema).filter(kept)
+            self._writer.write_table(rows, row_group_size=rows.num_rows)
 
     def close(self) -> None:
         """Write what comes at the end."""

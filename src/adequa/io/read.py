@@ -211,7 +211,7 @@ def _is_stream(path: FilePath) -> bool:
 def _read_marked_up(
     path: FilePath, options: ReadOptions, language: str | None, describe: Describe | None
 ) -> Iterator[Segments]:
-    """All systems of a file with hypotheses and references, and sources where it has them."""
+    """All systems of a file with hypotheses, and its references, sources or both."""
     name = display_name(path)
     for option, value in (("--column", options.columns), ("--systems", options.systems)):
         if value:
@@ -220,9 +220,13 @@ def _read_marked_up(
         if id_name not in _WMT_IDS:
             raise AdequaError(f'{name} has no "{id_name}". It has: {", ".join(_WMT_IDS)}.')
     marked_up = _open_marked_up(path, "table", language, options.advance)
-    systems, references = marked_up.system_tracks(), marked_up.reference_track()
+    tracks = marked_up.system_tracks().items()
+    systems = {system or stem(path): track for system, track in tracks}
     source = marked_up.source_track() if "sources" in marked_up.texts else None
-    done = yield from _lockstep(systems, [references], source, batch=options.batch)
+    # Sources serve for metrics that need no reference.
+    has_references = source is None or "references" in marked_up.texts
+    references = [marked_up.reference_track()] if has_references else []
+    done = yield from _lockstep(systems, references, source, batch=options.batch)
     if describe is not None:
         describe(
             InputSummary(
@@ -230,9 +234,10 @@ def _read_marked_up(
                 marked_up.format,
                 "table",
                 done,
-                len(marked_up.texts["references"]),
+                len(marked_up.texts.get("references", ())),
                 tuple(systems),
                 source is not None,
+                selection=marked_up.selection,
             )
         )
 
@@ -339,10 +344,10 @@ def read_parallel(
     multiple systems or references, or an XLIFF or TMX file, whose sources are read too; `language`
     chooses among the languages of TMX. Every batch comes once a system, with the same references.
 
-    Without references there is a source. `describe` is called with a summary of each file after the
-    last batch.
+    Without references there is a source, or the hypotheses bring theirs. `describe` is called with
+    a summary of each file after the last batch.
     """
-    if not hypotheses or not (references or source is not None):
+    if not hypotheses or not (references or source is not None or bring_sources(hypotheses)):
         raise AdequaError(
             "Segments need at least one file of hypotheses, and one of references or sources."
         )
@@ -360,10 +365,20 @@ def read_parallel(
         if source is None
         else _source_track(source, advance, language, opened)
     )
+    if not reference_tracks and source_track is None:
+        raise AdequaError(
+            f"{display_name(hypotheses[0])} holds no source of every segment, or other sources "
+            "than the next file; give references with -r, or the source with -s."
+        )
     done = yield from _lockstep(systems, reference_tracks, source_track, batch=batch)
     if describe is not None:
         for summary in opened:
             describe(replace(summary, segments=done))
+
+
+def bring_sources(hypotheses: Sequence[FilePath]) -> bool:
+    """Whether files of hypotheses hold their sources too, as XLIFF and TMX do."""
+    return bool(hypotheses) and all(text_format(path) in _BILINGUAL for path in hypotheses)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, compress, islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
@@ -32,13 +32,15 @@ from adequa.io.storage import (
     storage_of,
 )
 from adequa.io.text import stream_lines, text_format
-from adequa.segments import FloatArray
+from adequa.segments import BoolArray, FloatArray
 
 if TYPE_CHECKING:
-    from adequa.io.parquet import ParquetShard, ParquetWriter
+    from adequa.io.parquet import ParquetCopier, ParquetShard, ParquetWriter
+    from adequa.io.text_pairs import PairCopier
 
     OpenShard: TypeAlias = "JsonlShard | DelimitedShard | ParquetShard"
     ShardWriter: TypeAlias = "JsonlWriter | DelimitedWriter | ParquetWriter"
+    ShardCopier: TypeAlias = "LineCopier | ParquetCopier | PairCopier"
 
 _DELIMITED = (".tsv", ".csv")
 FORMATS = (".parquet", ".jsonl", *_DELIMITED)
@@ -52,6 +54,18 @@ class Shard:
     path: str  # a path or an address that any process can open
     name: str  # below the folder that all shards are in; its scores get the same
     size: int  # bytes
+    # The other file of a text pair, which has the sources; empty where there is none.
+    source: str = ""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files that are read."""
+        return (self.path, self.source) if self.source else (self.path,)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of the files that are written, in the order of `paths`."""
+        return (self.name, PurePosixPath(self.source).name) if self.source else (self.name,)
 
 
 def find_shards(inputs: str) -> list[Shard]:
@@ -244,6 +258,11 @@ class JsonlShard:
         """
         return JsonlWriter(sink, self._shard.name, (*new, reason))
 
+    def copier(self, sinks: Sequence[BinaryIO]) -> LineCopier:
+        """A writer of some of the rows as they were read."""
+        (sink,) = sinks
+        return LineCopier(sink, self._shard.name, line_of=lambda row: str(row[0]))
+
 
 class JsonlWriter:
     """Writes every line as it was read, with more fields at its end."""
@@ -271,6 +290,32 @@ class JsonlWriter:
             fields.append(f"{self._reason}: {json.dumps(new.reasons[row], ensure_ascii=False)}")
             unclosed = line.rstrip().removesuffix("}").rstrip()
             lines.append(f"{unclosed}{', ' if values else ''}{', '.join(fields)}}}\n")
+        self._file.write("".join(lines).encode())
+
+    def close(self) -> None:
+        """Write what comes at the end."""
+        _close(self._file)
+
+
+class LineCopier:
+    """Writes lines as they were read, those of chosen rows alone."""
+
+    def __init__(
+        self,
+        sink: BinaryIO,
+        name: str,
+        *,
+        line_of: Callable[[Any], str] = str,
+        header: str | None = None,
+    ) -> None:
+        self._file = _compressing(sink, name)
+        self._line_of = line_of  # of a row of a unit
+        if header:
+            self._file.write(f"{header}\n".encode())
+
+    def write(self, unit: Unit, kept: BoolArray) -> None:
+        """Write the rows of a unit that are kept."""
+        lines = (f"{self._line_of(row)}\n" for row in compress(unit.rows, kept))
         self._file.write("".join(lines).encode())
 
     def close(self) -> None:
@@ -348,6 +393,11 @@ class DelimitedShard:
     def writer(self, sink: BinaryIO, new: Mapping[str, str], reason: str) -> DelimitedWriter:
         """A writer of the same format."""
         return DelimitedWriter(sink, self._shard.name, self._rows, (*new, reason))
+
+    def copier(self, sinks: Sequence[BinaryIO]) -> LineCopier:
+        """A writer of the header, and of some of the rows as they were read."""
+        (sink,) = sinks
+        return LineCopier(sink, self._shard.name, header=self._rows.header_text)
 
 
 class DelimitedWriter:

@@ -105,6 +105,16 @@ class Content:
     sha256: str
 
 
+def joined_content(contents: Sequence[Content]) -> Content:
+    """The content of several files as one: their size together, and a digest of their digests."""
+    if len(contents) == 1:
+        return contents[0]
+    digests = "".join(content.sha256 for content in contents)
+    return Content(
+        sum(content.bytes for content in contents), hashlib.sha256(digests.encode()).hexdigest()
+    )
+
+
 class DigestWriter(io.RawIOBase):
     """A file that is being written, with the digest of its content so far."""
 

@@ -31,15 +31,17 @@ from adequa.io.columns import refuse_equal_names
 from adequa.io.parquet import ParquetShard
 from adequa.io.shards import Shard, find_shards, shard_matcher
 from adequa.io.storage import LOCAL, is_address, location, storage_of
+from adequa.io.text_pairs import text_pair
 from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage
 from adequa.languages import target_language as find_language
 from adequa.metrics.base import Metric, merge_remarks, render_remarks
-from adequa.metrics.language import remaining_remarks, warn_of_languages
+from adequa.metrics.language import metrics_for, remaining_remarks, warn_of_languages
 from adequa.metrics.registry import device_error, with_absolute_paths
 from adequa.scoring.api import default_metric
 from adequa.scoring.local import run_local
 from adequa.scoring.manifest import (
     MAX_CHARACTERS,
+    Bounds,
     CorpusJob,
     ShardRecord,
     begin,
@@ -147,41 +149,90 @@ def score_corpus(
     metrics run on `device`: on the CPU if none is named, or on `cuda` with `gpus`. `progress` is
     called with a `CorpusProgress` while the shards are scored.
     """
-    if engine not in get_args(Engine):
-        raise AdequaError(f'"{engine}" is no engine; there are {" and ".join(get_args(Engine))}.')
-    if workers is not None and workers < 1:
-        raise AdequaError(f"There must be one worker or more, not {workers}.")
+    run = Execution(engine, workers, address, gpus, device, progress)
+    return run_corpus(
+        inputs, output, metrics, run,
+        language=language, columns=columns, prefix=prefix, max_characters=max_characters,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """Where and by how many workers a corpus is scored."""
+
+    engine: Engine = "local"
+    workers: int | None = 1
+    address: str | None = None
+    gpus: float = 0
+    device: str | None = None
+    progress: Callable[[CorpusProgress], None] | None = None
+
+    def __post_init__(self) -> None:
+        if self.engine not in get_args(Engine):
+            engines = " and ".join(get_args(Engine))
+            raise AdequaError(f'"{self.engine}" is no engine; there are {engines}.')
+        if self.workers is not None and self.workers < 1:
+            raise AdequaError(f"There must be one worker or more, not {self.workers}.")
+
+
+def run_corpus(
+    inputs: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    metrics: str | Sequence[str] | None,
+    execution: Execution,
+    *,
+    language: str | TargetLanguage | None,
+    columns: Mapping[str, str | Sequence[str]] | None,
+    prefix: str = "",
+    max_characters: int = MAX_CHARACTERS,
+    bounds: Bounds | None = None,
+    source: str | os.PathLike[str] | None = None,
+) -> CorpusScores:
+    """Score a corpus as `score_corpus` does, or with `bounds` filter it by one metric.
+
+    With `source`, a text file, `inputs` is the text file of its translations.
+    """
     if not os.fspath(output):
-        raise AdequaError("The output is empty; name a folder for the scores.")
+        raise AdequaError("The output is empty; name a folder to write to.")
     target = re.sub(r"(?<=[^/:])/+$", "", os.fspath(output))
     target = target if is_address(target) else os.path.abspath(target)  # noqa: PTH100
     pattern = os.fspath(inputs)
-    shards = find_shards(pattern)
+    shards = find_shards(pattern) if source is None else [text_pair(pattern, os.fspath(source))]
+    if source is not None and execution.engine != "local":
+        raise AdequaError("A pair of text files is filtered by the local engine alone.")
     mapping = {
         field: (names,) if isinstance(names, str) else tuple(names)
         for field, names in (columns or {}).items()
     }
-    target_language = corpus_language(shards, mapping, language)
+    may_be_mixed = bounds is not None and language is None
+    target_language = (
+        UNKNOWN_LANGUAGE if may_be_mixed else corpus_language(shards, mapping, language)
+    )
     chosen = default_metric(target_language) if metrics is None else metrics
     specifications = (chosen,) if isinstance(chosen, str) else tuple(chosen)
-    worker_device = device or ("cuda" if gpus else "cpu")
+    device = execution.device or ("cuda" if execution.gpus else "cpu")
     job, loaded = make_job(
         target, tuple(map(with_absolute_paths, specifications)), mapping,
-        prefix=prefix, max_characters=max_characters, device=worker_device,
-        device_here=worker_device if engine == "local" else "cpu",  # a cluster has its own GPUs
-        language=target_language,
+        prefix=prefix, max_characters=max_characters, device=device,
+        device_here=device if execution.engine == "local" else "cpu",  # a cluster has its own GPUs
+        language=target_language, bounds=bounds,
     )  # fmt: skip
-    if device is not None and not job.devices:
+    if execution.device is not None and not job.devices:
         raise device_error(specifications)
+    if bounds is not None:
+        bounds.check_direction(next(iter(loaded.values())))
+    if may_be_mixed:
+        target_language = _language_of_filter(shards, mapping, loaded)
+        job, loaded = replace(job, language=target_language), metrics_for(loaded, target_language)
     _check_metrics(loaded)
     _refuse_overlap(pattern, shards, job)
     _check_shards(shards, job, loaded)
     job = replace(job, given=given_texts(shards, job, loaded))
     description = job.describe(loaded)
     # The folder is locked until the engine and all of its workers have ended.
-    with _locked_output(job), _engine(engine, workers, address, gpus, loaded) as run:
+    with _locked_output(job), _engine(execution, loaded) as run:
         begin(job, description, shards)
-        records = _gathered(run(job, shards, _ProgressSum(shards, progress)), shards)
+        records = _gathered(run(job, shards, _ProgressSum(shards, execution.progress)), shards)
         results = _results(loaded, records, target_language)
         write_manifest(
             job,
@@ -194,6 +245,22 @@ def score_corpus(
     return CorpusScores(results, records)
 
 
+def _language_of_filter(
+    shards: Sequence[Shard], columns: Mapping[str, tuple[str, ...]], metrics: Mapping[str, Metric]
+) -> TargetLanguage:
+    """The target language of a filter for which none is given.
+
+    It is not known where rows name their language pairs, and the metric scores all languages alike:
+    each row is then scored, whatever its language.
+    """
+    takes_all = all(
+        metric.languages is None and not metric.splits_at_spaces for metric in metrics.values()
+    )
+    if takes_all and _first_rows(shards, columns)[1]:
+        return UNKNOWN_LANGUAGE
+    return corpus_language(shards, columns, None)
+
+
 def corpus_language(
     shards: Sequence[Shard],
     columns: Mapping[str, tuple[str, ...]],
@@ -202,13 +269,20 @@ def corpus_language(
     """The target language of a corpus: the given one, or that of the first rows of its shards."""
     if given is not None:
         return find_language(given, ())
+    texts, pairs = _first_rows(shards, columns)
+    return find_language(None, texts, pairs)
+
+
+def _first_rows(
+    shards: Sequence[Shard], columns: Mapping[str, tuple[str, ...]]
+) -> tuple[list[str], list[str]]:
+    """Texts in the target language, and language pairs, of the first shard that can be read."""
     for shard in shards:
         try:
-            texts, pairs = first_texts(shard, columns)
-        except Exception:  # noqa: BLE001, S112  # whatever it is, it is reported with its shard
+            return first_texts(shard, columns)
+        except Exception:  # noqa: BLE001, PERF203, S112  # it is reported with its shard
             continue
-        return find_language(None, texts, pairs)
-    return UNKNOWN_LANGUAGE
+    return [], []
 
 
 class _ProgressSum:
@@ -247,15 +321,10 @@ EngineRun: TypeAlias = Callable[
 ]
 
 
-def _engine(
-    engine: Engine,
-    workers: int | None,
-    address: str | None,
-    gpus: float,
-    loaded: dict[str, Metric],
-) -> AbstractContextManager[EngineRun]:
+def _engine(execution: Execution, loaded: dict[str, Metric]) -> AbstractContextManager[EngineRun]:
     """A context manager of the function that runs a job; `loaded` serves a local worker."""
-    if engine == "local":
+    workers, address, gpus = execution.workers, execution.address, execution.gpus
+    if execution.engine == "local":
         if address is not None or gpus:
             raise AdequaError(
                 "An address and GPUs by worker go with the ray engine; the local one runs trained "
@@ -286,14 +355,15 @@ def _refuse_overlap(inputs: str, shards: Sequence[Shard], job: CorpusJob) -> Non
     """Raise where scores would overwrite shards, or be matched as shards the next time."""
     kind, folder = location(job.output)
     would_match = shard_matcher(inputs)
-    shard_locations = {location(shard.path): shard for shard in shards}
+    shard_locations = {location(path): shard for shard in shards for path in shard.paths}
     for (shard_kind, path), shard in shard_locations.items():
         within = kind == shard_kind and folder in path.parents
-        if within or location(job.target(shard)) in shard_locations:  # by links further down
-            raise AdequaError(f"{shard.path} is in the folder that is written to; give another.")
+        targets = job.targets(shard)
+        if within or not shard_locations.keys().isdisjoint(map(location, targets)):  # by links
+            raise AdequaError(f"{path} is in the folder that is written to; give another.")
         if would_match((kind, folder / shard.name)):
             raise AdequaError(
-                f"{job.target(shard)}, which would be written, would be among the shards of "
+                f"{targets[0]}, which would be written, would be among the shards of "
                 f"{inputs}; give a folder outside of them with -o."
             )
 

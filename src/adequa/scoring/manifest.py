@@ -20,18 +20,70 @@ from adequa.errors import AdequaError, UnknownSettingError
 from adequa.io.shards import Shard
 from adequa.io.storage import Content, storage_of
 from adequa.languages import UNKNOWN_LANGUAGE, TargetLanguage
-from adequa.metrics.base import Metric, Remark, merge_remarks
+from adequa.metrics.base import Metric, Remark, check_between, merge_remarks
 from adequa.metrics.language import metrics_for
 from adequa.metrics.registry import distinct_labels, load_metric, written_settings
-from adequa.segments import FloatArray, Segments, Signature
+from adequa.segments import LARGEST_SCORE, BoolArray, FloatArray, Segments, Signature
 
 MAX_CHARACTERS = 100_000  # of a text: what is longer is no segment, and takes some metrics hours
 REASON = "unscored"  # the column that says why a row has no score
 FOLDER = "_adequa"  # in the output; readers of datasets ignore names that begin so
 JOB, MANIFEST = "job.json", "manifest.json"
+FILTER = "filter"  # what the description of a filter has its bounds under
 _RECORD = ".json"  # ending of the names of records, after those of shards
 _GIVEN = {True: "given", False: "left out"}
 _FORMAT = 1  # of the files in the folder; raised when it changes
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The scores of rows that a filter keeps: from `least` to `most`; None where there is no bound.
+
+    >>> Bounds(0.5).hold(np.array([0.4, 0.5, np.nan])).tolist()
+    [False, True, False]
+    """
+
+    least: float | None = None
+    most: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.least is None and self.most is None:
+            raise AdequaError("Give the lowest score of the rows that are kept with --min-score.")
+        for bound in (self.least, self.most):
+            if bound is not None:
+                check_between("The bound of a score", bound, -LARGEST_SCORE, LARGEST_SCORE)
+        if self.least is not None and self.most is not None and self.least > self.most:
+            raise AdequaError(
+                f"The lowest score, {self.least:g}, is above the highest, {self.most:g}."
+            )
+
+    def check_direction(self, metric: Metric) -> None:
+        """Raise where there is one bound, and it would keep the worst rows."""
+        has_both = self.least is not None and self.most is not None
+        if has_both or metric.higher_is_better == (self.least is not None):
+            return
+        better, option = (
+            ("higher", "--min-score") if metric.higher_is_better else ("lower", "--max-score")
+        )
+        raise AdequaError(
+            f"{metric.name} is better where it is {better}, so that this bound keeps the worst "
+            f"rows; give {option}, or both bounds."
+        )
+
+    def to_dict(self) -> dict[str, float | None]:
+        """Return the bounds by the names that users give them by."""
+        bounds = {"min_score": self.least, "max_score": self.most}
+        # A whole number is the same bound, and is written alike.
+        return {name: None if bound is None else float(bound) for name, bound in bounds.items()}
+
+    def hold(self, scores: FloatArray) -> BoolArray:
+        """Return which scores are in the bounds; a missing one is not."""
+        held = ~np.isnan(scores)
+        if self.least is not None:
+            held &= scores >= self.least
+        if self.most is not None:
+            held &= scores <= self.most
+        return np.asarray(held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +100,8 @@ class CorpusJob:
     language: TargetLanguage = UNKNOWN_LANGUAGE  # of the translations
     # Whether every row has a text that metrics can do without, by "reference" and "source".
     given: Mapping[str, bool] = field(default_factory=dict)
+    # Of a filter, which has one metric and writes the rows whose score is in bounds, as they are.
+    bounds: Bounds | None = None
 
     def load(self) -> dict[str, Metric]:
         """The metrics, by the names of their columns."""
@@ -57,9 +111,9 @@ class CorpusJob:
             metrics[column], _ = load_with(specification, settings)
         return metrics_for(metrics, self.language)
 
-    def target(self, shard: Shard) -> str:
-        """Path of the scored rows of a shard."""
-        return f"{self.output}/{shard.name}"
+    def targets(self, shard: Shard) -> list[str]:
+        """Paths of the rows of a shard that are written: one, or those of a text pair."""
+        return [f"{self.output}/{name}" for name in shard.outputs]
 
     def record(self, shard: Shard) -> str:
         """Path of the record of a finished shard."""
@@ -84,6 +138,7 @@ class CorpusJob:
                 else {}
             ),
             **({} if self.language.code is None else {"language": self.language.code}),
+            **({} if self.bounds is None else {FILTER: self.bounds.to_dict()}),
         }
 
 
@@ -97,6 +152,7 @@ def make_job(
     device: str = "cpu",
     device_here: str = "cpu",
     language: TargetLanguage = UNKNOWN_LANGUAGE,
+    bounds: Bounds | None = None,
 ) -> tuple[CorpusJob, dict[str, Metric]]:
     """A job, and its metrics by column, loaded in this process to check that they can be.
 
@@ -123,6 +179,7 @@ def make_job(
         max_characters=max_characters,
         devices={columns_of[each]: device for each, device in devices.items()},
         language=language,
+        bounds=bounds,
     )
     by_column = {columns_of[each]: metric for each, metric in metrics.items()}
     return job, metrics_for(by_column, language)
@@ -182,6 +239,20 @@ class MetricSums:
 
 
 @dataclass(frozen=True, slots=True)
+class RowCounts:
+    """How many rows a filter read and kept, and how many of those it removed had no score."""
+
+    rows: int = 0
+    kept: int = 0
+    unscored: int = 0
+
+    def __add__(self, other: RowCounts) -> RowCounts:
+        return RowCounts(
+            self.rows + other.rows, self.kept + other.kept, self.unscored + other.unscored
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class ShardRecord:
     """A finished shard."""
 
@@ -193,10 +264,14 @@ class ShardRecord:
     input: Content
     output: Content
     metrics: Mapping[str, MetricSums]
+    # Of a filter, by language pair; that of rows which name none is empty.
+    filtered: Mapping[str, RowCounts] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """The record as it is written."""
         values = asdict(self)
+        if not self.filtered:
+            del values["filtered"]
         for sums in values["metrics"].values():
             sums["noticed"] = sums.pop("remarks")
         return values
@@ -206,7 +281,10 @@ class ShardRecord:
         """The record from what is written."""
         contents = {key: Content(**values[key]) for key in ("input", "output")}
         metrics = {name: MetricSums.from_dict(sums) for name, sums in values["metrics"].items()}
-        return cls(**{**values, **contents, "metrics": metrics})
+        filtered = {
+            pair: RowCounts(**counts) for pair, counts in values.get("filtered", {}).items()
+        }
+        return cls(**{**values, **contents, "metrics": metrics, "filtered": filtered})
 
 
 def read_record(path: str) -> ShardRecord | None:
@@ -273,7 +351,7 @@ def _refuse_unknown_files(job: CorpusJob, shards: Sequence[Shard]) -> None:
     if not storage.is_folder(folder):
         return
     written = {entry.path for entry in storage.walk(folder)}
-    for path in (f"{folder}/{shard.name}" for shard in shards):
+    for path in (f"{folder}/{name}" for shard in shards for name in shard.outputs):
         if path in written:
             raise AdequaError(
                 f"{path} is there already, and by its records no job of adequa has made it; give "
@@ -295,14 +373,16 @@ def _recorded(job: CorpusJob) -> set[str]:
 
 def _difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
     """The first thing that two descriptions differ in, in words."""
-    for key, new in now.items():
-        old = before.get(key)
+    for key in dict.fromkeys([*now, FILTER]):
+        old: Any = before.get(key)
+        new: Any = now.get(key)
         if key == "metrics" and old == new and [*old] != [*new]:  # the order of the columns
             return _changed("the order of metrics", [*old], [*new])
         if old == new:
             continue
-        if isinstance(old, dict | None) and isinstance(new, dict):
-            old = old or {}  # an earlier version did not write it
+        if isinstance(old, dict | None) and isinstance(new, dict | None):
+            # An earlier version, or another kind of job, has none.
+            old, new = old or {}, new or {}
             for name in dict.fromkeys([*old, *new]):
                 if old.get(name) != new.get(name):
                     return _changed(f"{key} {name}", old.get(name), new.get(name))

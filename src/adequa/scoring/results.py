@@ -23,14 +23,16 @@ from adequa.metrics.language import (
     identical_outputs,
     system_notes,
 )
+from adequa.scoring.bands import ScoreBands
 from adequa.scoring.confidence import (
     BANDS,
     Estimator,
     RunningEstimates,
     SystemConfidence,
+    band_fractions,
     outside_note,
 )
-from adequa.segments import UNNAMED, FloatArray, Segments, Signature, concatenate
+from adequa.segments import UNNAMED, FloatArray, IntArray, Segments, Signature, concatenate
 from adequa.tables import (
     BEST,
     WARNING,
@@ -58,6 +60,7 @@ class ScoredSystem:
     segments: FloatArray | None = None  # one score per segment
     groups: Mapping[str, float] | None = None  # one score per document or other group
     confidence: SystemConfidence | None = None
+    band_fractions: Mapping[str, float] | None = None  # of the segments, by band of their scores
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +75,7 @@ class ScoredMetric:
     systems: tuple[ScoredSystem, ...]
     warning: str | None = None  # why the scores mean little for the target language
     confidence: Estimator | None = None  # of the ratings, where that was asked for
+    bands: ScoreBands | None = None  # of the segment scores, where that was asked for
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -146,6 +150,7 @@ class ScoringResult(Result):
             *warning_notes(self._warnings()),
             self._legend(),
             *self._confidence_legend(),
+            *self._bands_legend(),
             *self._signature_lines(),
             *self.remarks,
         )
@@ -168,28 +173,29 @@ class ScoringResult(Result):
             yield score_column(
                 each.name, each.higher_is_better, places, mark=mark, warning=each.warning
             )
-            if each.confidence is not None:
-                sign = "" if each.warning is None else WARNING
-                for column in self._confidence_columns(each):
-                    heading = column.name.removeprefix(f"{each.name}_")
-                    is_number = column.type == "number"
-                    yield replace(
-                        column,
-                        heading=heading,
-                        decimals=places if is_number else None,
-                        mark=sign if is_number else "",
-                    )
+            sign = "" if each.warning is None else WARNING
+            for column in self._further_columns(each):
+                heading = column.name.removeprefix(f"{each.name}_")
+                is_number = column.type == "number"
+                yield replace(
+                    column,
+                    heading=heading,
+                    decimals=places if is_number else None,
+                    mark=sign if is_number else "",
+                )
 
     def _exact_columns(self) -> Iterator[Column]:
         for each in self.metrics:
             yield Column(each.name, "number")
-            yield from self._confidence_columns(each)
+            yield from self._further_columns(each)
 
-    def _confidence_columns(self, metric: ScoredMetric) -> Iterator[Column]:
+    def _further_columns(self, metric: ScoredMetric) -> Iterator[Column]:
         """The columns after that of a metric's scores: of segments, or of whole systems."""
-        if metric.confidence is None:
+        if metric.confidence is None and metric.bands is None:
             return
-        numbers = ("low", "high", "error") if self._has_segments else ("error", *BANDS)
+        numbers: tuple[str, ...] = () if self._has_segments else BANDS
+        if metric.confidence is not None:
+            numbers = ("low", "high", "error") if self._has_segments else ("error", *BANDS)
         for name in numbers:
             yield Column(f"{metric.name}_{name}", "number")
         if self._has_segments:
@@ -210,6 +216,11 @@ class ScoringResult(Result):
             for line in each.confidence.legend(segments=self.lists_segments)
         )
         yield from lines
+
+    def _bands_legend(self) -> Iterator[str]:
+        for each in self.metrics:
+            if each.bands is not None:
+                yield each.bands.legend()
 
     def _signature_lines(self) -> Iterator[str]:
         """The signature of each metric, followed by that of its confidence."""
@@ -254,13 +265,18 @@ class ScoringResult(Result):
         yield self._rounded(system.score)
         if system.confidence is not None:
             yield from map(self._rounded, self._confidence_figures(system.confidence))
+        if system.band_fractions is not None:
+            yield from map(self._rounded, system.band_fractions.values())
 
     def _confidence_figures(self, confidence: SystemConfidence) -> tuple[float, ...]:
         return confidence.error, *confidence.fractions.values()
 
     def _segment_rows(self) -> Iterator[Row]:
         for views in self._views():
-            columns = chain.from_iterable(self._segment_columns(view).values() for view in views)
+            columns = chain.from_iterable(
+                self._segment_columns(view, metric.bands).values()
+                for view, metric in zip(views, self.metrics, strict=True)
+            )
             for number, scores in enumerate(zip(*columns, strict=True), 1):
                 yield (views[0].name, number, *scores)
 
@@ -268,8 +284,10 @@ class ScoringResult(Result):
         """Rows by segment for readers, whose numbers are names and not quantities."""
         return ((name, str(number), *scores) for name, number, *scores in self._segment_rows())
 
-    def _segment_columns(self, system: ScoredSystem) -> dict[str, Iterator[Cell]]:
-        """Scores and estimates of segments, by their names in JSON."""
+    def _segment_columns(
+        self, system: ScoredSystem, bands: ScoreBands | None
+    ) -> dict[str, Iterator[Cell]]:
+        """Scores, estimates and bands of segments, by their names in JSON."""
         if system.segments is None:
             return {}
         columns: dict[str, Iterator[Cell]] = {"segments": self._numbers(system.segments)}
@@ -279,6 +297,8 @@ class ScoringResult(Result):
             columns["high"] = self._numbers(estimates.high)
             columns["error"] = self._numbers(estimates.error)
             columns["band"] = map(BANDS.__getitem__, estimates.band)
+        if bands is not None:
+            columns["band"] = map(BANDS.__getitem__, bands(system.segments))
         return columns
 
     def _numbers(self, values: FloatArray) -> Iterator[float]:
@@ -300,7 +320,10 @@ class ScoringResult(Result):
         if self.checks:
             content["notes"] = list(self.checks)
         content["metrics"] = [
-            {**self._about(metric), "systems": list(map(self._system_dict, metric.systems))}
+            {
+                **self._about(metric),
+                "systems": [self._system_dict(each, metric.bands) for each in metric.systems],
+            }
             for metric in self.metrics
         ]
         return content
@@ -314,9 +337,13 @@ class ScoringResult(Result):
         about["higher_is_better"] = metric.higher_is_better
         if metric.confidence is not None:
             about["confidence"] = metric.confidence.to_dict()
+        if metric.bands is not None:
+            about["bands"] = metric.bands.to_dict()
         return about
 
-    def _system_dict(self, system: ScoredSystem, *, segments: bool = True) -> dict[str, Any]:
+    def _system_dict(
+        self, system: ScoredSystem, bands: ScoreBands | None, *, segments: bool = True
+    ) -> dict[str, Any]:
         content: dict[str, Any] = {
             "name": system.name,
             "score": finite(self._rounded(system.score)),
@@ -327,10 +354,13 @@ class ScoringResult(Result):
                 for group, score in system.groups.items()
             ]
         if system.confidence is not None:
-            error, *fractions = map(self._rounded, self._confidence_figures(system.confidence))
-            content["confidence"] = {"error": error, **dict(zip(BANDS, fractions, strict=True))}
+            error, *of_bands = map(self._rounded, self._confidence_figures(system.confidence))
+            content["confidence"] = {"error": error, **dict(zip(BANDS, of_bands, strict=True))}
+        if system.band_fractions is not None:
+            fractions = map(self._rounded, system.band_fractions.values())
+            content["bands"] = dict(zip(BANDS, fractions, strict=True))
         if segments:
-            columns = self._segment_columns(system)
+            columns = self._segment_columns(system, bands)
             content |= {name: list(map(finite, values)) for name, values in columns.items()}
         return content
 
@@ -371,14 +401,14 @@ class ScoringResult(Result):
             yield '      "systems": ['
             for index, system in enumerate(metric.systems):
                 yield ",\n        " if index else "\n        "
-                yield from self._json_system(system)
+                yield from self._json_system(system, metric.bands)
             yield "\n      ]\n    }"
         yield "\n  ]\n}\n"
 
-    def _json_system(self, system: ScoredSystem) -> Iterator[str]:
-        opened = json_text(self._system_dict(system, segments=False)).removesuffix("}")
+    def _json_system(self, system: ScoredSystem, bands: ScoreBands | None) -> Iterator[str]:
+        opened = json_text(self._system_dict(system, bands, segments=False)).removesuffix("}")
         yield opened
-        for name, values in self._segment_columns(system).items():
+        for name, values in self._segment_columns(system, bands).items():
             yield f", {json_text(name)}: ["
             separator = ""
             while chunk := list(islice(values, _CHUNK)):
@@ -396,15 +426,22 @@ def score_stream(
     by: str | None = None,
     language: TargetLanguage = UNKNOWN_LANGUAGE,
     estimators: Mapping[str, Estimator] | None = None,
+    bands: Mapping[str, ScoreBands] | None = None,
 ) -> ScoringResult:
     """Score every system in a stream with every metric; `metrics` maps a label to a metric.
 
     `by` names an id column: each system then also gets a score for each of its values. `language`
     is that of the translations; the metrics are those that `metrics_for` returns for it.
-    `estimators` add the confidence of segment scores, by the labels of their metrics.
+    `estimators` add the confidence of segment scores, and `bands` their bands, by the labels of
+    their metrics.
     """
     running = RunningScores(
-        metrics, keep_segments=keep_segments, by=by, language=language, estimators=estimators
+        metrics,
+        keep_segments=keep_segments,
+        by=by,
+        language=language,
+        estimators=estimators,
+        bands=bands,
     )
     for batch in batches:
         running.add(batch)
@@ -422,9 +459,10 @@ class RunningScores:
         by: str | None = None,
         language: TargetLanguage = UNKNOWN_LANGUAGE,
         estimators: Mapping[str, Estimator] | None = None,
+        bands: Mapping[str, ScoreBands] | None = None,
     ) -> None:
         self._metrics, self._keep_segments, self._by = metrics, keep_segments, by
-        self._language, self._estimators = language, estimators or {}
+        self._language, self._estimators, self._bands = language, estimators or {}, bands or {}
         self._systems: dict[str, _System] = {}
 
     def add(self, batch: Segments) -> None:
@@ -455,9 +493,9 @@ class RunningScores:
         return system
 
     def _add(self, system: _System, label: str, segments: Segments, statistics: FloatArray) -> None:
-        estimator = self._estimators.get(label)
+        estimator, bands = self._estimators.get(label), self._bands.get(label)
         scores = None
-        if self._keep_segments or estimator is not None:
+        if self._keep_segments or estimator is not None or bands is not None:
             scores = self._metrics[label].segment_scores(statistics)
         system.add(
             label,
@@ -465,6 +503,9 @@ class RunningScores:
             scores if self._keep_segments else None,
             None if self._by is None else _column(segments, self._by),
         )
+        if bands is not None and scores is not None:
+            counts = np.bincount(bands(scores), minlength=len(BANDS))
+            system.bands[label] = system.bands.get(label, 0) + counts
         if estimator is not None and scores is not None:
             running = system.estimates.setdefault(label, RunningEstimates(self._keep_segments))
             warning = self._metrics[label].language_warning(self._language)
@@ -478,6 +519,7 @@ class RunningScores:
                 segments = concatenate(parts)
                 statistics = self._metrics[label].checked_statistics(segments)
                 system.sums.pop(label, None)  # of an earlier call
+                system.bands.pop(label, None)
                 self._add(system, label, segments, statistics)
         if not systems:
             raise AdequaError("There is nothing to score: the input has no segments.")
@@ -487,6 +529,7 @@ class RunningScores:
                 replace(
                     _result(label, metric, systems, metric.language_warning(self._language)),
                     confidence=self._estimators.get(label),
+                    bands=self._bands.get(label),
                 )
                 for label, metric in self._metrics.items()
             ),
@@ -531,6 +574,7 @@ class _System:
     sums: dict[str, _Sums] = field(default_factory=dict)  # by metric label
     waiting: dict[str, list[Segments]] = field(default_factory=dict)  # whole-corpus metrics
     estimates: dict[str, RunningEstimates] = field(default_factory=dict)  # by metric label
+    bands: dict[str, IntArray] = field(default_factory=dict)  # counts, by metric label
 
     def count(self, segments: Segments) -> None:
         self.segments += len(segments)
@@ -577,7 +621,12 @@ def _result(
         higher_is_better=metric.higher_is_better,
         decimals=metric.decimals,
         systems=tuple(
-            _system_result(name, metric, system.sums[label], system.estimates.get(label))
+            replace(
+                _system_result(name, metric, system.sums[label], system.estimates.get(label)),
+                band_fractions=band_fractions(system.bands[label])
+                if label in system.bands
+                else None,
+            )
             for name, system in systems.items()
         ),
         warning=warning,

@@ -1,5 +1,7 @@
 """Scores one shard: the same rows with new columns, complete under its name or not at all.
 
+A filter writes no columns, and of the rows those alone whose score is in bounds.
+
 A row that cannot be scored harms no other: what fails as a whole is tried again in halves, down to
 the rows that fail by themselves. No row is blamed for a metric that does not work: where rows fail,
 the metric must score a plain sentence. A worker may lack what the driver has (a GPU, a library, a
@@ -8,8 +10,9 @@ file), or may lose it while it works.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, compress, count
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias, TypeVar, cast
@@ -20,13 +23,16 @@ from adequa.errors import AdequaError, UnwritableError
 from adequa.io.columns import Chunk, Layout, OpenTable, chunk_segments, listed, table_layout
 from adequa.io.parquet import ParquetShard
 from adequa.io.shards import NewColumns, Shard, Unit, open_shard
-from adequa.io.storage import Content, DigestWriter, reading, storage_of
+from adequa.io.storage import Content, DigestWriter, joined_content, reading, storage_of
+from adequa.io.text_pairs import TextPair
 from adequa.languages import TargetLanguage
 from adequa.metrics.base import Metric, Part, Remark, remarks_since
 from adequa.metrics.language import is_of_language
 from adequa.scoring.manifest import (
+    Bounds,
     CorpusJob,
     MetricSums,
+    RowCounts,
     ShardRecord,
     read_record,
     unsized_signature,
@@ -35,7 +41,7 @@ from adequa.scoring.manifest import (
 from adequa.segments import FloatArray, Segments, concatenate, is_blank
 
 if TYPE_CHECKING:
-    from adequa.io.shards import OpenShard, ShardWriter
+    from adequa.io.shards import OpenShard, ShardCopier, ShardWriter
 
 _BATCH = 1024  # rows: with slow metrics, a whole unit would take minutes between reports
 _FIELDS: Mapping[Part, str] = {"reference": "ref", "source": "src"}
@@ -154,28 +160,33 @@ class ShardScorer:
         if record is None or {*record.metrics} != {*self._metrics}:
             return None
         is_valid = (
-            _content(shard.path) == record.input
-            and _content(self._job.target(shard)) == record.output
+            _content(shard.paths) == record.input
+            and _content(self._job.targets(shard)) == record.output
         )
         return record if is_valid else None
 
     def _scored(self, shard: Shard, report: Report) -> ShardRecord:
-        content = _content(shard.path)
+        content = _content(shard.paths)
         if content is None:
-            raise AdequaError(f"There is no file {shard.path}.")
-        storage, target = storage_of(self._job.target(shard))
+            raise AdequaError(f"There is no file {' or '.join(shard.paths)}.")
+        targets = [storage_of(path) for path in self._job.targets(shard)]
         _, temporaries = storage_of(self._job.temporaries)
         with opened(shard) as rows:
             layout = checked_layout(rows, self._job, self._metrics)
             scorer = RowScorer(layout, self._metrics, self._job)
             counter = _RowCounter(shard.name, report)
-            with storage.replacing(target, temporaries) as file:
+            with ExitStack() as outputs:
+                files = [
+                    outputs.enter_context(storage.replacing(target, temporaries))
+                    for storage, target in targets
+                ]
                 units = _units(rows, layout, shard)
-                first_reason = _write_units(units, scorer, counter, self._writer(rows, file))
-                if _content(shard.path) != content:
+                writer = self._writer(rows, layout, files)
+                first_reason = _write_units(units, scorer, counter, writer)
+                if _content(shard.paths) != content:
                     raise AdequaError(
-                        f"{shard.path} has changed while it was read; the same command reads it "
-                        "again."
+                        f"{' or '.join(shard.paths)} has changed while it was read; the same "
+                        "command reads it again."
                     )
                 record = ShardRecord(
                     shard=shard.name,
@@ -184,20 +195,33 @@ class ShardScorer:
                     first_reason=first_reason,
                     empty=scorer.empty,
                     input=content,
-                    output=file.content,
+                    output=joined_content([file.content for file in files]),
                     metrics=scorer.sums,
+                    filtered=writer.counts if isinstance(writer, RowFilter) else {},
                 )
                 write_record(self._job, shard, record)
         report(ShardProgress(shard.name, counter.rows, counter.unscored, 1.0))
         return record
 
-    def _writer(self, rows: OpenShard, file: DigestWriter) -> ShardWriter:
+    def _writer(
+        self, rows: OpenShard | TextPair, layout: Layout, files: Sequence[DigestWriter]
+    ) -> ShardWriter | RowFilter:
+        sinks = cast("Sequence[BinaryIO]", files)
+        if self._job.bounds is not None:
+            (column,) = self._metrics
+            copier = rows.copier(sinks)
+            return RowFilter(copier, column, self._job.bounds, layout.ids.get("lp"))
+        if isinstance(rows, TextPair):
+            raise TypeError("a text pair has no place for scores")
         signatures = {column: unsized_signature(metric) for column, metric in self._metrics.items()}
-        return rows.writer(cast("BinaryIO", file), signatures, self._job.reason)
+        return rows.writer(sinks[0], signatures, self._job.reason)
 
 
 def _write_units(
-    units: Iterator[Unit], scorer: RowScorer, counter: _RowCounter, writer: ShardWriter
+    units: Iterator[Unit],
+    scorer: RowScorer,
+    counter: _RowCounter,
+    writer: ShardWriter | RowFilter,
 ) -> str | None:
     """Score and write all units; return why the first row without a score has none."""
     first_reason: str | None = None
@@ -207,6 +231,32 @@ def _write_units(
         first_reason = first_reason or next(filter(None, new.reasons), None)
     writer.close()
     return first_reason
+
+
+class RowFilter:
+    """Writes the rows whose score is in bounds, and counts them by language pair."""
+
+    def __init__(self, copier: ShardCopier, column: str, bounds: Bounds, pairs: str | None) -> None:
+        self._copier, self._column, self._bounds = copier, column, bounds
+        self._pairs = pairs  # the column that names the language pair of a row
+        self.counts: dict[str, RowCounts] = {}
+
+    def write(self, unit: Unit, new: NewColumns) -> None:
+        """Write the rows of a unit that are kept."""
+        scores = new.scores[self._column]
+        kept = self._bounds.hold(scores)
+        self._copier.write(unit, kept)
+        cells = [None] * unit.count if self._pairs is None else unit.chunk.columns[self._pairs]
+        names = ["" if is_blank(cell) else str(cell) for cell in cells]
+        rows, keeps = Counter(names), Counter(compress(names, kept))
+        unscored = Counter(compress(names, np.isnan(scores)))
+        for name in rows:
+            counts = RowCounts(rows[name], keeps[name], unscored[name])
+            self.counts[name] = self.counts.get(name, RowCounts()) + counts
+
+    def close(self) -> None:
+        """Write what comes at the end."""
+        self._copier.close()
 
 
 class _RowCounter:
@@ -232,18 +282,22 @@ class _RowCounter:
 
 
 @contextmanager
-def opened(shard: Shard) -> Iterator[OpenShard]:
+def opened(shard: Shard) -> Iterator[OpenShard | TextPair]:
     """A shard, open for reading."""
-    storage, inner = storage_of(shard.path)
-    with reading(shard.path):
-        stream = storage.open(inner)
-    with stream:
+    with ExitStack() as stack:
+        streams = []
+        for path in shard.paths:
+            storage, inner = storage_of(path)
+            with reading(path):
+                streams.append(stack.enter_context(storage.open(inner)))
         with reading(shard.path):
-            rows = open_shard(stream, shard)
+            rows = TextPair(streams, shard) if shard.source else open_shard(streams[0], shard)
         yield rows
 
 
-def checked_layout(rows: OpenShard, job: CorpusJob, metrics: Mapping[str, Metric]) -> Layout:
+def checked_layout(
+    rows: OpenShard | TextPair, job: CorpusJob, metrics: Mapping[str, Metric]
+) -> Layout:
     """The columns of a shard that are read, after a check that they exist and new ones are free."""
     ids = tuple(dict.fromkeys(name for metric in metrics.values() for name in metric.columns))
     names = rows.table.column_names
@@ -258,7 +312,7 @@ def checked_layout(rows: OpenShard, job: CorpusJob, metrics: Mapping[str, Metric
     if rows.table.ragged:
         layout = _with_late_columns(layout, job)
     layout = replace(_that_are_read(layout, metrics), system=None)
-    for name in (*metrics, job.reason):
+    for name in (*metrics, job.reason) if job.bounds is None else ():
         if name in names:
             raise AdequaError(
                 f'{rows.table.name} has a column "{name}" already; name the new ones otherwise '
@@ -382,16 +436,21 @@ def _other_languages(
     }
 
 
-def _units(rows: OpenShard, layout: Layout, shard: Shard) -> Iterator[Unit]:
+def _units(rows: OpenShard | TextPair, layout: Layout, shard: Shard) -> Iterator[Unit]:
     """The units of a shard; a failure to read one is no failure to write."""
     with reading(shard.path):
         yield from rows.units(layout.columns)
 
 
-def _content(path: str) -> Content | None:
-    storage, inner = storage_of(path)
-    with reading(path):
-        return storage.content(inner)
+def _content(paths: Sequence[str]) -> Content | None:
+    """Size and digest of a file, or of several as one; None where one is not there."""
+    contents = []
+    for path in paths:
+        storage, inner = storage_of(path)
+        with reading(path):
+            contents.append(storage.content(inner))
+    there = [content for content in contents if content is not None]
+    return joined_content(there) if len(there) == len(contents) else None
 
 
 class RowScorer:

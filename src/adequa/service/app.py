@@ -38,6 +38,7 @@ from adequa.service.comparing import (
     BackgroundTask,
     TaskCancelled,
     TaskPool,
+    check_explainable,
     compare_queued,
     comparison_settings,
     explain_queued,
@@ -418,6 +419,7 @@ def _add_explain(app: FastAPI, service: Service) -> None:
     def start(
         request: ExplainRequest, texts: RequestedTexts, queue: MetricQueue
     ) -> BackgroundTask[dict[str, Any]]:
+        check_explainable(texts.systems)
         count = service.limits.check_explanation(
             texts.systems.values(),
             request.worst,

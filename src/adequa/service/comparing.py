@@ -18,7 +18,8 @@ from adequa.agreement.sources import Source
 from adequa.comparison.compare import Outputs, compare_outputs
 from adequa.comparison.ranking import rank_by_wins, win_probabilities
 from adequa.comparison.results import Comparison
-from adequa.explanation.explain import explain_segments
+from adequa.errors import AdequaError
+from adequa.explanation.explain import NEEDS_REFERENCES, explain_segments
 from adequa.explanation.results import Explanation
 from adequa.languages import TargetLanguage
 from adequa.learned.pairwise.metric import PairwiseRanker
@@ -28,6 +29,7 @@ from adequa.progress import Progress
 from adequa.segments import FloatArray, Segments
 from adequa.service.limits import Limits, RequestError
 from adequa.service.queue import MetricQueue, Submission
+from adequa.service.reading import refusal
 from adequa.service.schemas import CompareRequest, ExplainRequest, RankRequest
 from adequa.service.scoring import RequestedTexts, concatenate_texts, language_remarks
 from adequa.statistics.settings import ComparisonSettings
@@ -283,6 +285,12 @@ def rank_systems(
     ranking = rank_by_wins(list(systems), wins, settings, signature=signature, done=task.check)
     ranking = replace(ranking, language=target, warning=metric.language_warning(target))
     return ranking.to_dict(segments=request.segments)
+
+
+def check_explainable(systems: Mapping[str, Segments]) -> None:
+    """Raise where there are no references, whose differences an explanation is of."""
+    if not all(segments.has_references for segments in systems.values()):
+        raise refusal(AdequaError(NEEDS_REFERENCES))
 
 
 def explain_queued(

@@ -25,6 +25,7 @@ from adequa.io.read import (
     TABLES,
     InputSummary,
     Role,
+    bring_sources,
     format_suffix,
     open_table,
     read_parallel,
@@ -64,12 +65,8 @@ _FIELDS_OF_OPTIONS = (
     (re.compile(r"--quoting"), '"quoting"'),
     (re.compile(r"plain text goes in by -t and -r"), 'plain text has another role than "table"'),
     (
-        re.compile(r"Give it with -r as references, with -t as hypotheses or with -s as sources"),
-        'Its role is "references", "hypotheses" or "source"',
-    ),
-    (
-        re.compile(r"Give it with -t as hypotheses or with -r as references"),
-        'Its role is "hypotheses" or "references"',
+        re.compile(r"give references with -r, or the source with -s"),
+        "give a file of references, or of sources",
     ),
     (re.compile(r"-r, or a column ref"), '"references", or "ref" of rows'),
     (re.compile(r"-s, or a column src"), '"sources", or "src" of rows'),
@@ -161,7 +158,8 @@ def read_files(request: FilesRequest, limits: Limits, *, complete: bool = True) 
             return _read_one_table(files, tables, request, limits)
         roles = {each.role for each in files}
         missing = [] if "hypotheses" in roles else ["hypotheses"]
-        if not roles & {"references", "source"}:
+        hypotheses = [each.file for each in files if each.role == "hypotheses"]
+        if not roles & {"references", "source"} and not bring_sources(hypotheses):
             missing.append("references")
         if not missing:
             return _read_together(files, request, limits)
@@ -268,10 +266,11 @@ def _role_of_xliff(file: MemoryFile) -> Role:
     from adequa.io.bitext import read_bitext  # noqa: PLC0415  # only where needed
 
     try:
-        read_bitext(file, None, language=None, advance=ignore)
-    except AdequaError:  # without alternatives of systems, or faulty, as its reader will say
-        return _role_in_name(file.name) or "hypotheses"
-    return "table"
+        parts = set(read_bitext(file, None, language=None, advance=ignore).texts)
+    except AdequaError:  # it is faulty, as its reader will say
+        parts = set()
+    is_table = {"hypotheses", "references"} <= parts  # alternatives of systems, and targets
+    return "table" if is_table else _role_in_name(file.name) or "hypotheses"
 
 
 def _refuse_disguised(file: MemoryFile, *, tabs: bool) -> None:
