@@ -181,9 +181,9 @@ def test_weights_that_are_missing_or_cut_short() -> None:
         rewrite(content)
         assert "weights.npz holds no arrays that can be read" in sentence("one")
     Path("one/weights.npz").unlink()
-    assert "one/weights.npz cannot be read: No such file or directory." in sentence("one")
+    assert "There is no file one/weights.npz." in sentence("one")
     Path("one/weights.npz").mkdir()
-    assert "one/weights.npz cannot be read: Is a directory." in sentence("one")
+    assert "one/weights.npz is a folder, not a file." in sentence("one")
 
 
 def npy() -> bytes:

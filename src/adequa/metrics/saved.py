@@ -10,8 +10,6 @@ import hashlib
 import io
 import json
 import platform
-import zipfile
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
@@ -21,7 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adequa.errors import AdequaError, as_path, nearest
+from adequa.io.arrays import ArrayError, unpack
 from adequa.io.atomic import atomic_folder, digest_of
+from adequa.io.files import file_within, read_regular
 from adequa.languages import known_language
 from adequa.metrics.base import MeanMetric, Metric
 from adequa.metrics.registry import DESCRIPTION
@@ -194,9 +194,10 @@ def _load(folder: Path, settings: Mapping[str, str]) -> Metric:
 
 def read_description(folder: Path) -> Description:
     """Read metric.json, and check its structure."""
-    path = folder / DESCRIPTION
+    path = file_within(folder, DESCRIPTION)
+    content = read_regular(path)
     try:
-        read = json.loads(path.read_text(encoding="utf-8"))
+        read = json.loads(content)
         if not isinstance(read, dict) or not isinstance(read.get("format"), int):
             raise ValueError("it says no format")
         if read["format"] > FORMAT:
@@ -216,8 +217,6 @@ def read_description(folder: Path) -> Description:
                 raise ValueError(f"{key} is not as it should be")
         if not is_name(described.name):
             raise ValueError("the name holds characters that no signature can show")
-    except OSError as error:
-        raise AdequaError(f"{path} cannot be read: {error.strerror or error}.") from error
     except (ValueError, TypeError) as error:
         raise AdequaError(f"{path} describes no metric as adequa saves them: {error}.") from error
     return described
@@ -225,9 +224,10 @@ def read_description(folder: Path) -> Description:
 
 def _check_files(folder: Path, description: Description) -> None:
     for name, digest in description.files.items():
-        if digest_of(folder / name) != digest:
+        path = file_within(folder, name)
+        if digest_of(path) != digest:
             raise AdequaError(
-                f"{folder / name} is not the file that {DESCRIPTION} describes: it is damaged, or "
+                f"{path} is not the file that {DESCRIPTION} describes: it is damaged, or "
                 "of another metric."
             )
 
@@ -235,19 +235,14 @@ def _check_files(folder: Path, description: Description) -> None:
 def _arrays(folder: Path, description: Description) -> dict[str, np.ndarray]:
     if not description.digest:
         return {}
-    path = folder / WEIGHTS
+    path = file_within(folder, WEIGHTS)
+    weights = read_regular(path)
+    if hashlib.sha256(weights).hexdigest() != description.digest:
+        raise AdequaError(
+            f"{path} is not the file that {DESCRIPTION} describes: it is damaged, or of another"
+            " metric."
+        )
     try:
-        weights = path.read_bytes()
-        if hashlib.sha256(weights).hexdigest() != description.digest:
-            raise AdequaError(
-                f"{path} is not the file that {DESCRIPTION} describes: it is damaged, or of another"
-                " metric."
-            )
-        if not zipfile.is_zipfile(io.BytesIO(weights)):  # NumPy would take it for a pickle
-            raise ValueError("it is no .npz file")
-        with np.load(io.BytesIO(weights), allow_pickle=False) as packed:
-            return {name: packed[name] for name in packed.files}
-    except OSError as error:
-        raise AdequaError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except (ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
+        return unpack(io.BytesIO(weights))
+    except ArrayError as error:
         raise AdequaError(f"{path} holds no arrays that can be read: {error}.") from error
