@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from campaign import arrays
+from campaign import arrays, saved_metrics
 from campaign.base import Target, trials
 
-TARGETS = (*arrays.TARGETS,)
+TARGETS = (*arrays.TARGETS, *saved_metrics.TARGETS)
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)

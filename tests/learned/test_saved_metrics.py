@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import shutil
 import zipfile
 from collections.abc import Callable
@@ -369,3 +370,34 @@ def test_nothing_is_left_behind_where_saving_fails(monkeypatch: pytest.MonkeyPat
     assert not Path("deep").exists()
     assert saved.is_saved("one")
     assert not saved.is_saved("deep/new")
+
+
+def test_files_outside_the_folder_are_not_opened(tmp_path: Path) -> None:
+    for name in ("/dev/zero", "../metric.json", str(tmp_path / "more")):
+        described = json.loads(Path("one/metric.json").read_text()) | {"files": {name: "0" * 64}}
+        Path("one/metric.json").write_text(json.dumps(described))
+        assert "lies outside one, by its name or by a link" in sentence("one")
+
+
+@pytest.mark.parametrize("name", ["weights.npz", "metric.json", "more"])
+def test_links_out_of_the_folder_are_refused(name: str) -> None:
+    path = Path("one", name)
+    path.unlink(missing_ok=True)
+    path.symlink_to("/dev/zero")
+    with pytest.raises(AdequaError, match="lies outside|holds no saved metric"):
+        load_metric("one")
+    with pytest.raises(AdequaError, match="lies outside"):
+        EmbeddingRegressor.load("one")
+
+
+def test_links_within_the_folder_are_followed() -> None:
+    Path("one/weights.npz").rename("one/stored")
+    Path("one/weights.npz").symlink_to("stored")
+    load_metric("one")
+
+
+def test_pipes_and_devices_are_refused_at_once() -> None:
+    os.mkfifo("one/pipe")
+    assert "one/pipe is no regular file but a pipe or a device" in sentence("one")
+    describe(lambda described: described.update(files={"pipe": "0" * 64}))
+    assert "one/pipe is no regular file but a pipe or a device" in sentence("one")

@@ -1,4 +1,7 @@
-"""Regular files, opened as they are stored: no pipe that waits, and no device without an end."""
+"""Regular files, opened as they are stored: no pipe that waits, and no device without an end.
+
+A folder from anyone may name files as its own. They lie in it, also by links.
+"""
 
 from __future__ import annotations
 
@@ -56,3 +59,17 @@ def file_within(folder: Path, name: str) -> Path:
             "the folder if it belongs there."
         )
     return path
+
+
+def check_enclosed(folder: Path) -> None:
+    """Raise where a folder holds pipes or devices, or links that lead out of it."""
+    root = Path(os.path.realpath(folder))
+    for above, folders, files in os.walk(root):
+        for name in (*folders, *files):
+            path = Path(above, name)
+            if path.is_symlink():
+                file_within(root, str(path.relative_to(root)))
+            elif not (path.is_file() or path.is_dir()):
+                raise AdequaError(
+                    f"{path} is no regular file but a pipe or a device, which is not read here."
+                )

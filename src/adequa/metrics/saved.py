@@ -1,7 +1,9 @@
 """Saved metrics: a folder with metric.json, weights as plain arrays, and a card for people.
 
 Loading one runs no code of the folder: the kind in metric.json chooses a class of this package, and
-the weights are arrays of numbers, checked against the digest in metric.json.
+the weights are arrays of numbers, checked against the digest in metric.json. All files of a metric
+lie in its folder: links that lead out of it, pipes and devices are refused before they are read.
+What is named beside them, such as the encoder of its training, is checked by a fingerprint.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import numpy as np
 from adequa.errors import AdequaError, as_path, nearest
 from adequa.io.arrays import ArrayError, unpack
 from adequa.io.atomic import atomic_folder, digest_of
-from adequa.io.files import file_within, read_regular
+from adequa.io.files import check_enclosed, file_within, read_regular
 from adequa.languages import known_language
 from adequa.metrics.base import MeanMetric, Metric
 from adequa.metrics.registry import DESCRIPTION
@@ -164,6 +166,7 @@ def load(path: str, settings: Mapping[str, str]) -> Metric:
 
 def _load(folder: Path, settings: Mapping[str, str]) -> Metric:
     description = read_description(folder)
+    check_enclosed(folder)
     target = KINDS.get(description.kind)
     if target is None:
         raise AdequaError(
@@ -177,6 +180,10 @@ def _load(folder: Path, settings: Mapping[str, str]) -> Metric:
         metric = metric_class.from_saved(
             description, _arrays(folder, description), folder, **settings
         )
+        if not isinstance(metric, Metric):
+            raise TypeError(f"{target} loads no metric")
+        if metric.languages is None:
+            metric.languages = description.known_languages
     except RecursionError:  # a RuntimeError with a sentence of its own
         raise
     except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
@@ -185,10 +192,6 @@ def _load(folder: Path, settings: Mapping[str, str]) -> Metric:
             f"{folder} is a damaged metric: its settings or weights are not those of "
             f"{description.kind} ({reason})."
         ) from error
-    if not isinstance(metric, Metric):
-        raise TypeError(f"{target} loads no metric")
-    if metric.languages is None:
-        metric.languages = description.known_languages
     return metric
 
 
@@ -210,6 +213,9 @@ def read_description(folder: Path) -> Description:
             "name": str,
             "digest": str,
             "settings": dict,
+            "training": dict,
+            "agreement": dict,
+            "versions": dict,
             "files": dict,
         }
         for key, kind in kinds.items():
