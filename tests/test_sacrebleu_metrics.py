@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 import sacrebleu
+from sacrebleu.tokenizers import tokenizer_spm
 
 from adequa import AdequaError, load_metric
+from adequa.metrics import sacrebleu_metrics
+from adequa.metrics.sacrebleu_metrics import BLEU, SentBLEU
 from adequa.segments import Segments, concatenate
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -181,3 +184,16 @@ def test_a_tokenizer_that_is_not_installed_is_named() -> None:
         pytest.skip("MeCab is installed here")
     with pytest.raises(AdequaError, match='The tokenizer "ja-mecab" cannot be used here'):
         load_metric("bleu:tokenize=ja-mecab").score(ONE)
+
+
+@pytest.mark.parametrize("tokenize", ["flores101", "flores200", "spm", "spBLEU-1K"])
+@pytest.mark.parametrize("kind", [BLEU, SentBLEU])
+def test_no_model_of_a_tokenizer_is_downloaded(
+    kind: type[BLEU | SentBLEU], tokenize: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if tokenize not in sacrebleu.BLEU.TOKENIZERS:
+        pytest.skip("this sacreBLEU has no such tokenizer")
+    monkeypatch.setattr(sacrebleu_metrics, "SACREBLEU_DIR", str(tmp_path))
+    monkeypatch.setattr(tokenizer_spm, "download_file", lambda *_: pytest.fail("went out"))
+    with pytest.raises(AdequaError, match=f"tokenize='{tokenize}'"):
+        kind(tokenize=tokenize).score(Segments(("a",), (("a",),)))

@@ -15,10 +15,13 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import sacrebleu
+from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
+from sacrebleu.utils import SACREBLEU_DIR
 
 from adequa.errors import AdequaError
 from adequa.metrics.base import HIGHEST_ORDER, SPACE_TOKENIZERS, MeanMetric, Metric
@@ -55,10 +58,23 @@ def language_tokenizer(code: str | None) -> str:
 
 def check_tokenizer(tokenize: str) -> None:
     """Raise with the line that installs what a tokenizer needs, where it is missing."""
+    _refuse_download(tokenize)
     try:
         sacrebleu.BLEU(tokenize=tokenize)
     except (ImportError, OSError, RuntimeError) as error:
         raise _unusable(tokenize, error) from error
+
+
+def _refuse_download(tokenize: str) -> None:
+    """Raise where sacreBLEU would download the model of a tokenizer, which users do themselves."""
+    model = SPM_MODELS.get(tokenize)
+    if model is None or Path(SACREBLEU_DIR, "models", Path(model["url"]).name).exists():
+        return
+    raise AdequaError(
+        f'The tokenizer "{tokenize}" needs a model that is not on this machine. sacreBLEU '
+        'downloads it once with: python -c "import sacrebleu; '
+        f"sacrebleu.BLEU(tokenize='{tokenize}')\""
+    )
 
 
 def _unusable(tokenize: str, error: Exception) -> AdequaError:
@@ -204,6 +220,7 @@ class BLEU(SacrebleuMetric):
     effective_order: bool = False
 
     def make_scorer(self, *, for_segments: bool) -> sacrebleu.BLEU:
+        _refuse_download(self.tokenize)
         try:
             return sacrebleu.BLEU(
                 lowercase=self.lowercase,
