@@ -22,7 +22,7 @@ import numpy.typing as npt
 from adequa.errors import AdequaError, counted
 from adequa.io.arrays import ArrayError, map_npy
 from adequa.io.files import read_regular
-from adequa.io.text import Advance, byte_blocks, ignore
+from adequa.io.text import Advance, byte_blocks, ignore, whole_lines
 
 _BLOCK = 1 << 22  # bytes
 _OPENING = 1 << 18  # bytes from which the format is recognised
@@ -124,7 +124,7 @@ def _binary_rows(path: Path, blocks: Iterator[bytes], count: int, dimension: int
 def _text_rows(
     path: Path, blocks: Iterator[bytes], lines_before: int, dimension: int | None
 ) -> Iterator[Rows]:
-    for block in _whole_lines(blocks):
+    for block in whole_lines(blocks, str(path)):
         lines = block.replace(b"\t", b" ").split(b"\n")
         if not lines[-1]:
             lines.pop()
@@ -137,19 +137,6 @@ def _text_rows(
         lines_before += len(lines)
     if dimension is None:
         raise AdequaError(f"{path} is empty: it should hold a word and its vector on each line.")
-
-
-def _whole_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    rest = b""
-    for block in blocks:
-        cut = block.rfind(b"\n") + 1
-        if cut:
-            yield rest + block[:cut]
-            rest = block[cut:]
-        else:
-            rest += block
-    if rest:
-        yield rest
 
 
 def _likely_dimension(path: Path, lines: list[bytes]) -> int:
