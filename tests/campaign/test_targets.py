@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from campaign import arrays, saved_metrics
+from campaign import arrays, saved_metrics, tables
 from campaign.base import Target, trials
 
-TARGETS = (*arrays.TARGETS, *saved_metrics.TARGETS)
+TARGETS = (*arrays.TARGETS, *saved_metrics.TARGETS, *tables.TARGETS)
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
