@@ -304,6 +304,10 @@ GOOD = '{"mt": "h", "ref": "r"}\n'
         ('{"mt": "h', "is not JSON: Unterminated string starting at character 8."),
         ("[" * 100_000, "cannot be read as JSON: too deeply nested."),
         ('{"mt": ' + "1" * 5000 + "}", "cannot be read as JSON: too long a number."),
+        (
+            '{"mt": "h", "ref": "r", "mt": "i"}',
+            'cannot be read as JSON: it has "mt" twice in one object.',
+        ),
         ("[]", "is not a JSON object with mt and ref."),
         ("null", "is not a JSON object with mt and ref."),
         ("{}", 'has no "mt".'),

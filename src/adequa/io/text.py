@@ -367,9 +367,10 @@ def read_toml(path: FilePath) -> dict[str, Any]:
     else:
         import tomli as tomllib  # noqa: PLC0415
     try:
-        read: dict[str, Any] = tomllib.loads(as_path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise AdequaError(f"{path} cannot be read: {error.strerror or error}.") from error
+        content = b"".join(byte_blocks(as_path(path)))
+        read: dict[str, Any] = tomllib.loads(content.decode("utf-8"))
+    except RecursionError as error:
+        raise AdequaError(f"{path} is no TOML file: it is too deeply nested.") from error
     except ValueError as error:
         raise AdequaError(f"{path} is no TOML file: {error}.") from error
     return read
