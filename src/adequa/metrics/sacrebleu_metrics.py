@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,7 +25,15 @@ from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
 from sacrebleu.utils import SACREBLEU_DIR
 
 from adequa.errors import AdequaError
-from adequa.metrics.base import HIGHEST_ORDER, SPACE_TOKENIZERS, MeanMetric, Metric
+from adequa.metrics.base import (
+    HIGHEST_ORDER,
+    SPACE_TOKENIZERS,
+    MeanMetric,
+    Metric,
+    Remark,
+    budget_remarks,
+)
+from adequa.metrics.ter_edits import fewest_edits
 from adequa.segments import FloatArray, Segments, Signature
 
 if TYPE_CHECKING:
@@ -554,6 +563,24 @@ class TER(SacrebleuMetric):
             asian_support=self.asian_support,
             case_sensitive=self.case_sensitive,
         )
+
+    def statistics(self, segments: Segments) -> FloatArray:
+        prepare = self._system_scorer._preprocess_segment  # noqa: SLF001 - see the module's text
+        information = self._reference_information(segments.references)
+        rows = [
+            fewest_edits(prepare(hypothesis).split(), each["ref_words"])
+            for hypothesis, each in zip(segments.hypotheses, information, strict=True)
+        ]
+        self._limited.update(limited=sum(not is_complete for *_, is_complete in rows))
+        return np.array([(edits, length) for edits, length, _ in rows], dtype=np.float64)
+
+    @cached_property
+    def _limited(self) -> Counter[str]:
+        """How many segments had more shifts to try than the budget allows."""
+        return Counter()
+
+    def counted_remarks(self) -> tuple[Remark, ...]:
+        return budget_remarks(self.name, "shifts", self._limited["limited"])
 
     @property
     def splits_at_spaces(self) -> bool:
