@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from adequa.datasets.load import JudgementData
-from adequa.errors import AdequaError, one_or_more
+from adequa.errors import AdequaError, check_seed, one_or_more
 from adequa.judgements import Ids, Ratings
 from adequa.learned.base import LearnedMetric, data_facts, rated_texts, training_judgements
 from adequa.learned.cards import ratings_card
@@ -83,6 +83,7 @@ class Blend(LearnedMetric):
         needs = self.reads.get("reference") == "required"
         (ratings,) = training_judgements([ratings], "a blend", Ratings, needs_references=needs)
         check_choice("grid", self.grid, SVR_GRIDS)
+        check_seed(self.seed)
         texts = rated_texts(ratings)
         self.check_reads(texts)
         groups = reference_groups(texts)

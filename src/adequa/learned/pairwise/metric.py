@@ -19,7 +19,7 @@ from scipy.special import expit
 
 from adequa.datasets.load import JudgementData
 from adequa.encoders.registry import ENCODERS, load_encoder, with_path
-from adequa.errors import AdequaError, one_or_more
+from adequa.errors import AdequaError, check_seed, one_or_more
 from adequa.judgements import Preferences
 from adequa.learned.base import LearnedMetric, check_references, training_judgements
 from adequa.learned.cards import (
@@ -116,6 +116,7 @@ class PairwiseRanker(LearnedMetric):
         Where that is empty, a tenth of the preferences is held out, with all of their references.
         """
         self._check_settings()
+        check_seed(self.seed)
         for preferences in development:
             check_references(preferences, "a pairwise ranker")
         data = split_preferences(
