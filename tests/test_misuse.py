@@ -142,7 +142,10 @@ SENTENCES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: adequa.Protocol(resamples="x"),  # type: ignore[arg-type]
         "resamples must be a whole number",
     ),
-    "ensemble that is not there": (lambda: adequa.Ensemble.load("m1"), "There is no file m1/metric.json"),
+    "ensemble that is not there": (
+        lambda: adequa.Ensemble.load("m1"),
+        "There is no file m1/metric.json",
+    ),
     "load_metric of nothing": (lambda: adequa.load_metric(NOTHING), "a metric, not None"),
 }
 

@@ -401,3 +401,23 @@ def test_pipes_and_devices_are_refused_at_once() -> None:
     assert "one/pipe is no regular file but a pipe or a device" in sentence("one")
     describe(lambda described: described.update(files={"pipe": "0" * 64}))
     assert "one/pipe is no regular file but a pipe or a device" in sentence("one")
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -1e308])
+def test_weights_that_are_no_usable_numbers(number: float) -> None:
+    with_arrays(coefficients=np.full(3, number))
+    assert "weights.npz is damaged: coefficients should hold usable numbers only" in sentence("one")
+
+
+def test_extreme_weights_give_a_sentence() -> None:
+    with np.load("one/weights.npz") as weights:
+        with_arrays(coefficients=np.full(weights["coefficients"].shape, 9e99))
+    with pytest.raises(AdequaError, match="gives scores that are no usable numbers"):
+        load_metric("one").score(Segments(("the cat",) * 2, (("the cat sat",), ("the dog",))))
+
+
+def test_weights_that_are_no_usable_numbers_are_not_saved(tmp_path: Path) -> None:
+    described = saved.Description("blend", "one", {})
+    with pytest.raises(AdequaError, match=r"gave no usable weights \(a\)"):
+        saved.save(tmp_path / "new", described, {"a": np.array([1.0, np.nan])}, "")
+    assert not (tmp_path / "new").exists()

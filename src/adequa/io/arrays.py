@@ -47,6 +47,18 @@ class ArrayError(ValueError):
     """Why bytes are no array, as the end of a sentence."""
 
 
+def check_shape(name: str, array: Array, *lengths: int | None) -> None:
+    """Raise where an array has other axes than these; None is an axis of any length.
+
+    >>> check_shape("weights", np.zeros((2, 3)), None, 3)
+    """
+    fits = array.ndim == len(lengths) and all(
+        length in (None, actual) for length, actual in zip(lengths, array.shape, strict=True)
+    )
+    if not fits:
+        raise ArrayError(f"the array {name} has the shape {array.shape}")
+
+
 @dataclass(frozen=True, slots=True)
 class Header:
     """What the header of an array says, and where its numbers begin."""

@@ -211,6 +211,8 @@ class Blend(LearnedMetric):
             ) from error
         _check_parts(metric, saved["signatures"], folder)
         metric.regressor_ = SupportVectors.from_arrays(arrays)
+        if metric.regressor_.dimension != len(metric.parts) + len(metric.columns):
+            raise ValueError(f"weights for {metric.regressor_.dimension} scores")
         metric.restore_facts(description)
         return metric
 

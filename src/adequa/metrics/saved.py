@@ -27,6 +27,7 @@ from adequa.io.files import check_enclosed, file_within, read_regular
 from adequa.languages import known_language
 from adequa.metrics.base import MeanMetric, Metric
 from adequa.metrics.registry import DESCRIPTION
+from adequa.segments import LARGEST_SCORE, FloatArray, Segments
 from adequa.version import __version__
 
 if TYPE_CHECKING:
@@ -105,6 +106,12 @@ def save(
     `write_further` writes other files of the metric, such as an encoder, to a folder and returns
     the digests of those that loading checks, by path. Without `arrays`, they hold all weights.
     """
+    for name, array in (arrays or {}).items():
+        if not _is_plain(array):
+            raise AdequaError(
+                f"The training gave no usable weights ({name}): its data hold extreme numbers. "
+                "Standardise the ratings or leave such rows out."
+            )
     weights = None if arrays is None else _npz(arrays)
     described = asdict(description) | {
         "digest": "" if weights is None else hashlib.sha256(weights).hexdigest(),
@@ -133,6 +140,11 @@ def _without_none(described: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in described.items() if (key, value) != ("languages", None)}
 
 
+def _is_plain(numbers: np.ndarray) -> bool:
+    """Whether numbers are finite, and so far from the largest that their sums are finite, too."""
+    return float(np.abs(numbers).max(initial=0)) <= LARGEST_SCORE  # which NaN is not
+
+
 def _npz(arrays: Mapping[str, np.ndarray]) -> bytes:
     file = io.BytesIO()
     np.savez(file, **arrays)  # type: ignore[arg-type]  # no array is named as its settings are
@@ -141,6 +153,17 @@ def _npz(arrays: Mapping[str, np.ndarray]) -> bytes:
 
 class SavedMetric(MeanMetric):
     """A metric that is saved to a folder."""
+
+    def checked_statistics(self, segments: Segments) -> FloatArray:
+        """The statistics; raise where they are no numbers, as those of extreme weights are."""
+        with np.errstate(all="ignore"):
+            statistics = super().checked_statistics(segments)
+        if not _is_plain(statistics):
+            raise AdequaError(
+                f"{self.name} gives scores that are no usable numbers: its weights are damaged, or "
+                "it was trained on extreme numbers."
+            )
+        return statistics
 
     @classmethod
     def load(cls, folder: str | Path, **settings: str) -> Self:
@@ -249,6 +272,10 @@ def _arrays(folder: Path, description: Description) -> dict[str, np.ndarray]:
             " metric."
         )
     try:
-        return unpack(io.BytesIO(weights))
+        arrays = unpack(io.BytesIO(weights))
     except ArrayError as error:
         raise AdequaError(f"{path} holds no arrays that can be read: {error}.") from error
+    for name, array in arrays.items():
+        if array.dtype.kind == "U" or not _is_plain(array):
+            raise AdequaError(f"{path} is damaged: {name} should hold usable numbers only.")
+    return arrays
