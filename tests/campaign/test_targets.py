@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from campaign import arrays, saved_metrics, tables
 from campaign.base import Target, trials
-
-TARGETS = (*arrays.TARGETS, *saved_metrics.TARGETS, *tables.TARGETS)
+from campaign.targets import TARGETS
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
