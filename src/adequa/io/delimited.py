@@ -6,6 +6,7 @@ JSON is one object per line (JSONL), or one list of objects, as COMET takes it.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -13,7 +14,7 @@ from itertools import chain, count, islice
 from typing import Any, TypeAlias, TypeVar
 
 from adequa.errors import AdequaError, counted
-from adequa.io.columns import Chunk, OpenTable, Quoting, places
+from adequa.io.columns import FIELDS, Chunk, OpenTable, Quoting, places
 from adequa.io.quoting import DelimitedRows
 from adequa.io.text import Advance, FilePath, display_name, first_and_rest, text_format
 
@@ -177,6 +178,10 @@ def _shifted(place: Place, start: int, row: int) -> str:
     return place(start + row)
 
 
+# Names that are read; others pass through files of scores as they are, however often they come.
+_NAMES = {*chain.from_iterable(FIELDS.values()), "candidates", "id", "score", "segment"}
+
+
 class _RepeatedNameError(ValueError):
     """A JSON object has two values of one name, of which Python would take the last in silence."""
 
@@ -184,9 +189,9 @@ class _RepeatedNameError(ValueError):
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     named = dict(pairs)
     if len(named) != len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise _RepeatedNameError(f'it has "{repeated}" twice in one object')
+        repeated = [name for name, count in Counter(n for n, _ in pairs).items() if count > 1]
+        for name in sorted(_NAMES.intersection(repeated)):
+            raise _RepeatedNameError(f'it has "{name}" twice in one object')
     return named
 
 
