@@ -135,6 +135,32 @@ def test_closed_and_full_streams(unbuffered: str) -> None:
         assert "Traceback" not in shown.stderr
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "compare -t fluent.txt literal.txt -r reference.txt -m wer --report {folder}/r.html",
+        "evaluate ratings.tsv -m wer --resamples 9 --plot {folder}/p.svg",
+        "analyse ratings.tsv -m wer -m chrf",
+        "gate --baseline literal.txt --candidate fluent.txt -r reference.txt -m wer",
+        "rank -t fluent.txt literal.txt -r reference.txt -m wer",
+        "explain -t fluent.txt -r reference.txt -m wer",
+        "mbr -i candidates.jsonl -m wer",
+        "rerank -i candidates.jsonl -m wer",
+        "differences ratings.tsv -m wer",
+        "metrics",
+        "datasets",
+        "--help",
+    ],
+    ids=lambda words: words.split()[0],
+)
+def test_full_standard_output_of_every_verb(words: str, tmp_path: Path) -> None:
+    command = f'"{sys.executable}" -m adequa {words.format(folder=tmp_path)} > /dev/full'
+    shown = in_shell(command, EXAMPLES)
+    assert shown.returncode == 2
+    assert "adequa: error: Standard output cannot be written: No space left" in shown.stderr
+    assert "Traceback" not in shown.stderr
+
+
 def test_json_has_segments_only_when_asked() -> None:
     (metric,) = json.loads(example("-m", "wer", "--format", "json").stdout)["metrics"]
     assert all(list(system) == ["name", "score"] for system in metric["systems"])

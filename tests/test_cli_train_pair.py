@@ -202,7 +202,7 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
     "frozen hub": (
         command(*FROZEN, encoder="no-such-model-of-ours"), "or add --download (",
     ),
-    "no plan": (command("--plan", "absent.toml"), "absent.toml cannot be read"),
+    "no plan": (command("--plan", "absent.toml"), "There is no file absent.toml"),
     "no TOML": (command("--plan", "rated.tsv"), "rated.tsv is no TOML file"),
     "unknown key": (command("--plan", "bad.toml"), 'Did you mean "learning_rate"?'),
     "frozen preferences": (

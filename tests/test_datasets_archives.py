@@ -10,6 +10,8 @@ import pytest
 from adequa.datasets import download
 from adequa.datasets.load import load_dataset
 from adequa.datasets.registry import DATASETS, Dataset
+from adequa.errors import AdequaError
+from adequa.io.rankings import preferences_from_rankings
 from adequa.judgements import Preferences, RatedSystems, Ratings
 from small_archives import error, four_files, known, tar_of, zip_of
 
@@ -93,6 +95,13 @@ def test_rankings_of_2013() -> None:
     key = ("cs-en", "newstest2013.cs-en.B", "newstest2013.cs-en.JHU.29")
     assert found.ties == {key: 1}
     assert found.file_rows.unused == {"ranking with too few or too many cells": 1}
+
+
+@pytest.mark.parametrize("cell", ["a\rb", '"' + "a" * 200_000])
+def test_rankings_that_are_no_csv(cell: str) -> None:
+    header = "srclang,trglang,srcIndex,system1Id,system2Id,system1rank,system2rank"
+    with pytest.raises(AdequaError, match=r"^r.csv, line [23]: a cell holds a carriage return, or"):
+        preferences_from_rankings("r.csv", [header, "cs,en,1,a,b,1,2", f"cs,en,2,{cell},b,1,2"])
 
 
 def test_rankings_of_2016_lie_in_several_files() -> None:

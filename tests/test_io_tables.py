@@ -304,6 +304,10 @@ GOOD = '{"mt": "h", "ref": "r"}\n'
         ('{"mt": "h', "is not JSON: Unterminated string starting at character 8."),
         ("[" * 100_000, "cannot be read as JSON: too deeply nested."),
         ('{"mt": ' + "1" * 5000 + "}", "cannot be read as JSON: too long a number."),
+        (
+            '{"mt": "h", "ref": "r", "mt": "i"}',
+            'cannot be read as JSON: it has "mt" twice in one object.',
+        ),
         ("[]", "is not a JSON object with mt and ref."),
         ("null", "is not a JSON object with mt and ref."),
         ("{}", 'has no "mt".'),
@@ -548,3 +552,12 @@ def test_one_column_is_one_reference() -> None:
     path = write("t.tsv", "mt\tref\nh\tr\n")
     sentence = "--column ref names the same column twice."
     assert error(path, columns={"ref": ("ref", "ref")}) == sentence
+
+
+def test_pages_of_parquet_whose_checksum_differs() -> None:
+    texts = {"mt": [f"a {row}" for row in range(99)], "ref": ["b"] * 99}
+    options = {"write_page_checksum": True, "compression": "none", "use_dictionary": False}
+    pq.write_table(pa.table(texts), "t.parquet", **options)
+    content = Path("t.parquet").read_bytes()
+    Path("t.parquet").write_bytes(content.replace(b"a 50", b"a 51", 1))
+    assert error("t.parquet").startswith("t.parquet cannot be read as Parquet: ")

@@ -17,8 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adequa.errors import AdequaError
+from adequa.io import text
 from adequa.io.read import total_bytes
-from adequa.io.text import MemoryFile, line_blocks, lines, text_format
+from adequa.io.text import LINE_LIMIT, MemoryFile, line_blocks, lines, text_format
 
 # What str.splitlines or universal newlines would cut at, and a byte order mark.
 ODD = ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\r", "\ufeff", "\0"]
@@ -200,3 +201,54 @@ def test_a_file_in_memory_is_never_looked_for_on_disk(tmp_path: Path) -> None:
     assert total_bytes([file]) == len(b"uploaded\n")
     assert list(lines(MemoryFile("-", b"a\n"))) == ["a"]
     assert list(lines(MemoryFile(r"C:\runs\a.txt.gz", gzip.compress(b"packed\n")))) == ["packed"]
+
+
+def test_devices_are_refused() -> None:
+    for name in ("/dev/zero", "/dev/random"):
+        with pytest.raises(AdequaError, match=f"^{name} is a device, not a file.$"):
+            list(lines(name))
+    assert list(lines("/dev/null")) == []
+
+
+def test_a_null_character_in_a_name() -> None:
+    with pytest.raises(AdequaError, match="is no name of a file"):
+        list(lines("a\0b"))
+
+
+def test_lines_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "long.txt"
+    path.write_bytes(b"a\n" * 50 + b"b" * 300 + b"\nc\n")
+    monkeypatch.setenv(LINE_LIMIT, "100")
+    with pytest.raises(AdequaError, match=r"long.txt has a line of more than 100 bytes.*_LIMIT to"):
+        list(lines(path, block_size=10))
+    monkeypatch.setenv(LINE_LIMIT, "300")
+    assert len(list(lines(path, block_size=10))) == 52
+    for wrong in ("", "0", "-1", "1e9", "x"):
+        monkeypatch.setenv(LINE_LIMIT, wrong)
+        with pytest.raises(AdequaError, match=f"{LINE_LIMIT} must be a number of bytes"):
+            list(lines(path))
+
+
+def test_word_that_a_pipe_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe, heard = tmp_path / "pipe", threading.Event()
+    os.mkfifo(pipe)
+    monkeypatch.setattr(text, "PATIENCE", 0.01)
+    names: list[str] = []
+
+    def write() -> None:
+        heard.wait(10)
+        pipe.write_bytes(b"a\n")
+
+    def tell(name: str) -> None:
+        names.append(name)
+        heard.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    token = text.waiting_for.set(tell)
+    try:
+        assert list(lines(pipe)) == ["a"]
+    finally:
+        text.waiting_for.reset(token)
+        writer.join()
+    assert names == [str(pipe)]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 import math
 from pathlib import Path
+from random import Random
 from zipfile import ZipFile
 
 import numpy as np
 import pytest
 
 from adequa.errors import AdequaError
-from adequa.metrics.meteor import METEOR
+from adequa.metrics.meteor import METEOR, alignment
 from adequa.metrics.meteor.alignment import FUNCTION_WORDS, best_alignment, chunk_count, new_match
 from adequa.metrics.meteor.tables import load_paraphrases
 from adequa.metrics.meteor.words import stem, words_of
@@ -338,3 +339,20 @@ def test_damaged_tables_are_told_of(tmp_path: Path) -> None:
         archive.writestr("synonym/other", "")
     with pytest.raises(AdequaError, match=r"english\.exceptions"):
         METEOR(modules="exact+synonym", tables=str(tmp_path))
+
+
+def test_matches_are_looked_at_within_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = Random(0)
+    texts = [" ".join(random.choices("bcdfghjklm", k=200)) for _ in range(2)]
+    segments = Segments((texts[0], "the cat"), ((texts[1],), ("a cat",)))
+    exact = METEOR().score(segments)
+    assert exact.remarks == ()
+    monkeypatch.setattr(alignment, "MOST_MATCHES", 1000)
+    metric = METEOR()
+    limited = metric.score(segments)
+    assert limited.remarks == (
+        "meteor did not try all matches of 1 long text, which would take minutes.",
+    )
+    assert limited.segments[1] == exact.segments[1]
+    assert limited.segments[0] == pytest.approx(exact.segments[0], abs=0.1)
+    assert metric.score(segments.select([1])).remarks == ()

@@ -15,6 +15,7 @@ from adequa.errors import AdequaError, AdequaWarning
 from adequa.learned.blend import Blend
 from adequa.metrics.sacrebleu_metrics import BLEU
 from adequa.progress import Progress
+from adequa.segments import Segments
 
 OUTPUTS: Any = ["The cat sat.", "A dog ran."]
 OTHERS: Any = ["A cat sat.", "The dog runs."]
@@ -132,7 +133,7 @@ SENTENCES: dict[str, tuple[Callable[[], object], str]] = {
     "unknown encoder": (lambda: adequa.EmbeddingRegressor("all-MiniLM"), "all-MiniLM"),  # type: ignore[arg-type]
     "encoder of nothing": (lambda: adequa.load_encoder(NOTHING), "KIND:PATH, not as None"),
     "dataset of nothing": (lambda: adequa.load_dataset(NOTHING), "Judgements are the name"),
-    "missing plan": (lambda: adequa.PairRegressor("no.toml"), "no.toml cannot be read"),  # type: ignore[arg-type]
+    "missing plan": (lambda: adequa.PairRegressor("no.toml"), "There is no file no.toml"),  # type: ignore[arg-type]
     "vectors by one name": (lambda: adequa.load_token_vectors("foo"), "foo"),
     "plan of nothing": (lambda: adequa.PairRegressor(NOTHING), "A file is named by a string"),
     "parser of nothing": (lambda: adequa.load_parser(NOTHING), "Name a parser as"),
@@ -141,7 +142,10 @@ SENTENCES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: adequa.Protocol(resamples="x"),  # type: ignore[arg-type]
         "resamples must be a whole number",
     ),
-    "ensemble that is not there": (lambda: adequa.Ensemble.load("m1"), "m1/metric.json cannot"),
+    "ensemble that is not there": (
+        lambda: adequa.Ensemble.load("m1"),
+        "There is no file m1/metric.json",
+    ),
     "load_metric of nothing": (lambda: adequa.load_metric(NOTHING), "a metric, not None"),
 }
 
@@ -175,6 +179,19 @@ def test_metrics_learn_from_what_evaluate_takes(tmp_path: Path) -> None:
     assert loaded.score(["the cat"], ["the cat sat"]).system == first
     with pytest.raises(AdequaError, match="holds no EmbeddingRegressor but a Blend"):
         adequa.EmbeddingRegressor.load(tmp_path / "blend")
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "a", True, None])
+def test_seeds_are_whole_numbers_from_0_on(seed: Any) -> None:
+    segments = Segments(("the cat", "a dog"), (("the cat sat",), ("a dog",)))
+    ratings = adequa.Ratings(np.array([1.0, 2.0]), {"lp": ("a-b",) * 2}, segments=segments)
+    preferences = adequa.Preferences({"lp": ("a-b",) * 2}, better=segments, worse=segments)
+    for call in (
+        lambda: Blend(("wer",), seed=seed).fit(ratings),
+        lambda: adequa.PairwiseRanker(("wer",), seed=seed).fit(preferences),
+    ):
+        with pytest.raises(AdequaError, match="A seed is a whole number from 0 on"):
+            call()
 
 
 @pytest.mark.parametrize("data", [(OUTPUTS, OTHERS), FRAME.assign(ref=OTHERS)])

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from adequa import pretrained
 from adequa.comparison.significance import shipped_agreement
 from adequa.errors import AdequaError
 from adequa.learned.packed.metric import Adequa, Adequa1, AdequaFast, PackedPair, ShippedMetric
@@ -50,6 +51,17 @@ def test_the_registry_tells_the_truth(name: str, kind: type[ShippedMetric]) -> N
     assert kind().folder == SHIPPED[name]
     with pytest.raises(dataclasses.FrozenInstanceError):
         kind().device = "cuda"  # type: ignore[misc]
+
+
+def test_links_of_an_installer_are_followed(
+    shipped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    linked = tmp_path / "site-packages" / "adequa"
+    linked.mkdir(parents=True)
+    for file in shipped.iterdir():
+        (linked / file.name).symlink_to(file)
+    monkeypatch.setattr(pretrained, "__file__", str(linked.parent / "__init__.py"))
+    assert pretrained._folder("adequa") == shipped
 
 
 def test_it_scores_as_its_folder_does(shipped: Path) -> None:

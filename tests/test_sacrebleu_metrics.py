@@ -6,13 +6,17 @@ import re
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 import sacrebleu
+from sacrebleu.tokenizers import tokenizer_spm
 
 from adequa import AdequaError, load_metric
+from adequa.metrics import sacrebleu_metrics, ter_edits
+from adequa.metrics.sacrebleu_metrics import BLEU, SentBLEU
 from adequa.segments import Segments, concatenate
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -181,3 +185,43 @@ def test_a_tokenizer_that_is_not_installed_is_named() -> None:
         pytest.skip("MeCab is installed here")
     with pytest.raises(AdequaError, match='The tokenizer "ja-mecab" cannot be used here'):
         load_metric("bleu:tokenize=ja-mecab").score(ONE)
+
+
+@pytest.mark.parametrize("tokenize", ["flores101", "flores200", "spm", "spBLEU-1K"])
+@pytest.mark.parametrize("kind", [BLEU, SentBLEU])
+def test_no_model_of_a_tokenizer_is_downloaded(
+    kind: type[BLEU | SentBLEU], tokenize: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if tokenize not in sacrebleu.BLEU.TOKENIZERS:
+        pytest.skip("this sacreBLEU has no such tokenizer")
+    monkeypatch.setattr(sacrebleu_metrics, "SACREBLEU_DIR", str(tmp_path))
+    monkeypatch.setattr(tokenizer_spm, "download_file", lambda *_: pytest.fail("went out"))
+    with pytest.raises(AdequaError, match=f"tokenize='{tokenize}'"):
+        kind(tokenize=tokenize).score(Segments(("a",), (("a",),)))
+
+
+def test_ter_tries_shifts_within_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = Random(0)
+    texts = [" ".join(random.choices("abcdefghij", k=40)) for _ in range(2)]
+    segments = Segments((texts[0], "a b"), ((texts[1],), ("b a",)))
+    exact = load_metric("ter").score(segments)
+    assert exact.remarks == ()
+    monkeypatch.setattr(ter_edits, "BUDGET", 20_000)
+    metric = load_metric("ter")
+    limited = metric.score(segments)
+    assert limited.remarks == (
+        "ter did not try all shifts of 1 long text, which would take minutes.",
+    )
+    monkeypatch.setattr(ter_edits, "_LARGEST", 1000)
+    unshifted = load_metric("ter").score(segments)
+    assert unshifted.segments[0] >= limited.segments[0] > exact.segments[0]
+    assert unshifted.segments[1] == limited.segments[1] == exact.segments[1] == 50
+    assert metric.score(segments.select([1])).remarks == ()
+
+
+def test_ter_of_texts_of_thousands_of_words_ends() -> None:
+    random = Random(0)
+    texts = [" ".join(random.choices("abcdefghij", k=4000)) for _ in range(2)]
+    scores = load_metric("ter").score(Segments((texts[0],), ((texts[1],),)))
+    assert 50 < scores.system < 100
+    assert len(scores.remarks) == 1

@@ -678,7 +678,10 @@ def test_other_addresses_and_methods(live: Live) -> None:
     wrong = live.get("/v1/score")
     assert "another method" in error(wrong, 405)
     assert wrong.headers["allow"] == "POST"
-    assert "localhost alone" in error(live.get("/healthz", {"Host": "evil.example"}), 421)
+    for host in ("evil.example", "::1:80", "[::1", "localhost:evil", "localhost:80:80", "", "[]"):
+        assert "localhost alone" in error(live.get("/healthz", {"Host": host}), 421)
+    for host in ("LOCALHOST", "[::1]:80", "127.0.0.1:", "127.9.9.9"):
+        assert live.get("/healthz", {"Host": host}).status == 200
     assert live.get("/readyz").json == {"status": "ready"}
     assert live.get("/healthz/").status == 404
     head = live.ask("HEAD", "/healthz")

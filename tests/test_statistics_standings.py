@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
+from scipy.special import expit
 
 from adequa.errors import AdequaError
 from adequa.segments import FloatArray
@@ -177,3 +178,22 @@ def test_what_has_no_strength() -> None:
     with pytest.raises(AdequaError, match="never won has no strength without a prior"):
         bradley_terry(np.array([[0.0, 3.0], [0.0, 0.0]]), prior=0.0)
     assert bradley_terry(np.zeros((1, 1))).tolist() == [0.0]
+
+
+@pytest.mark.parametrize("systems", [3, 50, 100])
+@pytest.mark.parametrize("segments", [1e5, 1e7, 1e9])
+def test_systems_that_always_win_have_strengths(systems: int, segments: float) -> None:
+    always = np.triu(np.full((systems, systems), segments), 1)
+    strengths = bradley_terry(always)
+    assert (np.diff(strengths) < 0).all()
+    won = np.where(np.eye(systems, dtype=bool), 0, always + 0.1)
+    expected = (won + won.T) * expit(strengths[:, None] - strengths[None])
+    off = np.abs(expected.sum(axis=1) - won.sum(axis=1))
+    assert (off <= 1e-14 * (won + won.T).sum(axis=1)).all()
+
+
+def test_wins_that_are_too_far_apart() -> None:
+    wins = np.zeros((3, 3))
+    wins[0, 1] = 1e100
+    with pytest.raises(AdequaError, match="strengths cannot be computed"):
+        bradley_terry(wins)

@@ -101,6 +101,12 @@ def check_fields(settings: Any) -> None:
             raise AdequaError(f"{each.name} must be {described}, not {value!r}.")
 
 
+def check_seed(seed: object) -> None:
+    """Raise where this is no seed."""
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise AdequaError(f"A seed is a whole number from 0 on, not {seed!r}.")
+
+
 def as_path(value: object) -> Path:
     """The path of a file, or a sentence where it is none."""
     if not isinstance(value, str | os.PathLike):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from adequa.cli.train import encoders
 from adequa.encoders.base import AnyEncoder, Concatenation, Encoder
+from adequa.encoders.parses import load_parser
 from adequa.encoders.registry import (
     ENCODERS,
     EncoderEntry,
@@ -157,3 +159,15 @@ def test_the_encoder_of_the_documents_trains_a_metric(
     metric.save("metric")
     expected = metric.score(ratings.segments).segments
     assert load_metric("metric").score(ratings.segments).segments.tolist() == expected.tolist()
+
+
+def test_pipes_and_devices_are_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (str(tmp_path / "pipe"), "/dev/zero"):
+        for load, name in (
+            (load_encoder, f"words:{path}"),
+            (load_encoder, f"infersent:{path},words={path}"),
+            (load_parser, f"conllu:{path}"),
+        ):
+            with pytest.raises(AdequaError, match="no regular file|is not there"):
+                load(name)

@@ -173,7 +173,7 @@ def test_wrong_weights_in_a_sentence(fixed: Path, tmp_path: Path) -> None:
     for changed, sentence in (
         (
             {"f.backward.gates.bias": np.zeros(8)},
-            "f.backward.gates.kernel is not a file in the arch",
+            "it has no array f.backward.gates.kernel",
         ),
         ({"unknown": np.full(5, np.inf)}, "array unknown of .* finite numbers only"),
     ):

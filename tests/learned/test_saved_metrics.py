@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import shutil
 import zipfile
 from collections.abc import Callable
@@ -181,9 +182,9 @@ def test_weights_that_are_missing_or_cut_short() -> None:
         rewrite(content)
         assert "weights.npz holds no arrays that can be read" in sentence("one")
     Path("one/weights.npz").unlink()
-    assert "one/weights.npz cannot be read: No such file or directory." in sentence("one")
+    assert "There is no file one/weights.npz." in sentence("one")
     Path("one/weights.npz").mkdir()
-    assert "one/weights.npz cannot be read: Is a directory." in sentence("one")
+    assert "one/weights.npz is a folder, not a file." in sentence("one")
 
 
 def npy() -> bytes:
@@ -369,3 +370,54 @@ def test_nothing_is_left_behind_where_saving_fails(monkeypatch: pytest.MonkeyPat
     assert not Path("deep").exists()
     assert saved.is_saved("one")
     assert not saved.is_saved("deep/new")
+
+
+def test_files_outside_the_folder_are_not_opened(tmp_path: Path) -> None:
+    for name in ("/dev/zero", "../metric.json", str(tmp_path / "more")):
+        described = json.loads(Path("one/metric.json").read_text()) | {"files": {name: "0" * 64}}
+        Path("one/metric.json").write_text(json.dumps(described))
+        assert "lies outside one, by its name or by a link" in sentence("one")
+
+
+@pytest.mark.parametrize("name", ["weights.npz", "metric.json", "more"])
+def test_links_out_of_the_folder_are_refused(name: str) -> None:
+    path = Path("one", name)
+    path.unlink(missing_ok=True)
+    path.symlink_to("/dev/zero")
+    with pytest.raises(AdequaError, match="lies outside|holds no saved metric"):
+        load_metric("one")
+    with pytest.raises(AdequaError, match="lies outside"):
+        EmbeddingRegressor.load("one")
+
+
+def test_links_within_the_folder_are_followed() -> None:
+    Path("one/weights.npz").rename("one/stored")
+    Path("one/weights.npz").symlink_to("stored")
+    load_metric("one")
+
+
+def test_pipes_and_devices_are_refused_at_once() -> None:
+    os.mkfifo("one/pipe")
+    assert "one/pipe is no regular file but a pipe or a device" in sentence("one")
+    describe(lambda described: described.update(files={"pipe": "0" * 64}))
+    assert "one/pipe is no regular file but a pipe or a device" in sentence("one")
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -1e308])
+def test_weights_that_are_no_usable_numbers(number: float) -> None:
+    with_arrays(coefficients=np.full(3, number))
+    assert "weights.npz is damaged: coefficients should hold usable numbers only" in sentence("one")
+
+
+def test_extreme_weights_give_a_sentence() -> None:
+    with np.load("one/weights.npz") as weights:
+        with_arrays(coefficients=np.full(weights["coefficients"].shape, 9e99))
+    with pytest.raises(AdequaError, match="gives scores that are no usable numbers"):
+        load_metric("one").score(Segments(("the cat",) * 2, (("the cat sat",), ("the dog",))))
+
+
+def test_weights_that_are_no_usable_numbers_are_not_saved(tmp_path: Path) -> None:
+    described = saved.Description("blend", "one", {})
+    with pytest.raises(AdequaError, match=r"gave no usable weights \(a\)"):
+        saved.save(tmp_path / "new", described, {"a": np.array([1.0, np.nan])}, "")
+    assert not (tmp_path / "new").exists()

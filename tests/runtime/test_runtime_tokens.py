@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adequa.errors import AdequaError
 from adequa.runtime.tokens import Pair, PairTokenizer
 from tiny_onnx import WORDS, tiny_tokenizer
 
@@ -109,3 +111,12 @@ def test_windows_hold_every_token_once(
                 again[kind].append(id_)
     for kind, text in enumerate((hypothesis * 3, reference)):
         assert again[kind] == tiny_tokenizer().encode(text, add_special_tokens=False).ids
+
+
+def test_a_tokenizer_that_panics_is_refused(tmp_path: Path) -> None:
+    tiny_tokenizer().save(str(tmp_path / "tokenizer.json"))
+    written = json.loads((tmp_path / "tokenizer.json").read_text())
+    written["post_processor"]["pair"][0] = {"SpecialToken": {"id": "[NONE]", "type_id": 0}}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(written))
+    with pytest.raises(AdequaError, match="tokenizer"):
+        PairTokenizer.open(tmp_path / "tokenizer.json", 100)

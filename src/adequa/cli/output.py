@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import timedelta
 from math import ceil
 from pathlib import Path
@@ -125,9 +125,24 @@ def progress(label: str, total_bytes: int | None, *, quiet: bool) -> Iterator[Pr
     The fraction is that of bytes, of texts or of steps, whichever the work reports; with several
     stages it is that of the current one.
     """
-    if quiet or not sys.stderr.isatty():
-        yield NO_PROGRESS
-        return
+    from adequa.io.text import waiting_for
+
+    is_shown = not quiet and sys.stderr.isatty()
+    listening = waiting_for.set(None if quiet else _print_waiting)
+    try:
+        with _bar(label, total_bytes) if is_shown else nullcontext(NO_PROGRESS) as work:
+            yield work
+    finally:
+        waiting_for.reset(listening)
+
+
+def _print_waiting(name: str) -> None:
+    print_message(f"note: nothing has come from {name} yet; still waiting.")
+
+
+@contextmanager
+def _bar(label: str, total_bytes: int | None) -> Iterator[Progress]:
+    """A bar that appears after a while."""
     bar = _Bar(label, total_bytes)
     # By the clock and not by the work: a single batch may take longer than anyone waits.
     timer = Timer(PATIENCE, bar.display.start)

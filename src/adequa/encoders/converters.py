@@ -51,6 +51,7 @@ from adequa.encoders.published import (
 from adequa.encoders.recurrent import Arrays, read_arrays, write_arrays
 from adequa.encoders.word_vector_files import dictionary_words
 from adequa.errors import AdequaError
+from adequa.io.arrays import MAGIC, read_npy
 from adequa.io.atomic import atomic_folder
 from adequa.io.text import unreadable
 
@@ -205,7 +206,6 @@ _ADMITTED: Final = frozenset(
         *((module, "scalar") for module in _NUMPY_MODULES),
     }
 )
-_NPY: Final = np.lib.format.MAGIC_PREFIX
 
 
 class _RefusedError(Exception):
@@ -228,10 +228,10 @@ def read_plain(path: Path) -> object:
     """Read an .npy file or a pickle that holds nothing but arrays, numbers and texts."""
     try:
         with path.open("rb") as stream:
-            start = stream.read(len(_NPY))
+            start = stream.read(len(MAGIC))
             stream.seek(0)
-            if start == _NPY:
-                return _read_npy(stream)
+            if start == MAGIC:
+                return _read_npy(path, stream)
             return _NumbersOnly(stream, encoding="latin1").load()
     except OSError as error:
         raise unreadable(str(path), error) from error
@@ -246,7 +246,7 @@ def read_plain(path: Path) -> object:
         ) from error
 
 
-def _read_npy(stream: io.BufferedReader) -> object:
+def _read_npy(path: Path, stream: io.BufferedReader) -> object:
     """Read the array of an .npy file, or the Python objects where it is an array of objects."""
     version = np.lib.format.read_magic(stream)
     header = (
@@ -256,8 +256,7 @@ def _read_npy(stream: io.BufferedReader) -> object:
     )
     _, _, dtype = header(stream)
     if not dtype.hasobject:
-        stream.seek(0)
-        return np.lib.format.read_array(stream, allow_pickle=False)
+        return read_npy(path)
     return _NumbersOnly(stream, encoding="latin1").load()
 
 

@@ -35,6 +35,7 @@ from adequa.io.conllu import (
     starts_of,
     write_conllu,
 )
+from adequa.io.files import open_regular
 from adequa.io.storage import cache_folder
 from adequa.io.text import FilePath, text_format
 from adequa.runtime.batching import distinct
@@ -220,6 +221,8 @@ class ParsedFiles(Parser):
     @classmethod
     def load(cls, *paths: str) -> ParsedFiles:
         """Read one or more files."""
+        for path in paths:
+            open_regular(path).close()  # the file of a saved metric is from anyone
         files = [read_conllu(path) for path in paths]
         if not any(map(len, files)):
             raise AdequaError(f"{' and '.join(file.name for file in files)}: there is no sentence.")

@@ -8,8 +8,6 @@ looked up by their exact characters.
 from __future__ import annotations
 
 import hashlib
-import zipfile
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +16,7 @@ import numpy.typing as npt
 
 from adequa.encoders.base import Encoder, Vectors
 from adequa.errors import AdequaError
+from adequa.io.arrays import ArrayError, read_npz
 from adequa.io.text import unreadable
 
 _QUOTED = 60  # characters of a sentence in an error
@@ -109,13 +108,13 @@ def _check_vectors(path: Path, count: int, vectors: npt.NDArray[np.float32]) -> 
 
 def _read_npz(path: Path) -> tuple[list[str], npt.NDArray[np.float32]]:
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            sentences, vectors = archive["sentences"], archive["vectors"]
-    except (OSError, ValueError, TypeError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+        arrays = read_npz(path, ("sentences", "vectors"))
+    except ArrayError as error:
         raise AdequaError(
-            f"{path} cannot be read as .npz; save plain arrays: "
+            f"{path} cannot be read as .npz ({error}); save plain arrays: "
             "np.savez(PATH, sentences=np.array(TEXTS, dtype=str), vectors=VECTORS)."
         ) from error
+    sentences, vectors = arrays["sentences"], arrays["vectors"]
     if sentences.ndim != 1 or sentences.dtype.kind != "U":
         raise AdequaError(f"{path}: sentences must be one row of text, such as np.array(TEXTS).")
     if vectors.dtype.kind not in "fiu":

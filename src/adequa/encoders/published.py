@@ -28,7 +28,7 @@ from adequa.encoders.registry import format_specification
 from adequa.encoders.word_vector_files import open_table
 from adequa.encoders.word_vectors import load_word_vectors, treebank_words
 from adequa.errors import AdequaError
-from adequa.io.text import unreadable
+from adequa.io.files import open_regular
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -319,7 +319,8 @@ def _load_lstm(path: Path) -> LSTM:
     import torch  # noqa: PLC0415  # an extra, and heavy
 
     try:
-        loaded = torch.load(path, map_location="cpu", weights_only=True)
+        with open_regular(path) as stream:
+            loaded = torch.load(stream, map_location="cpu", weights_only=True)
         state = {
             name.removeprefix(_PREFIX): tensor.float()
             for name, tensor in loaded.items()
@@ -328,8 +329,8 @@ def _load_lstm(path: Path) -> LSTM:
         sizes = state["weight_ih_l0"].shape[1], state["weight_hh_l0"].shape[1]
         lstm = torch.nn.LSTM(*sizes, bidirectional=True)
         lstm.load_state_dict(state)
-    except OSError as error:
-        raise unreadable(str(path), error) from error
+    except AdequaError:
+        raise
     except Exception as error:  # torch.load raises errors of many classes
         raise AdequaError(
             f"{path} is not a dictionary of weights of one bi-directional LSTM named {_PREFIX}*, "

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,7 @@ import numpy.typing as npt
 
 from adequa.encoders.base import Coverage, Encoder, Vectors
 from adequa.errors import AdequaError
-from adequa.io.text import unreadable
+from adequa.io.arrays import ArrayError, read_npz
 from adequa.runtime.batching import batches_by_length, distinct
 
 if TYPE_CHECKING:
@@ -44,16 +43,12 @@ _CHUNK_SENTENCES = 1 << 14  # split into words at a time, which bounds memory
 def read_arrays(path: Path, names: Sequence[str] | None = None) -> Arrays:
     """Read these arrays of an .npz file, or all of them; all hold finite floating-point numbers."""
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in names or archive.files}
-    except OSError as error:
-        raise unreadable(str(path), error) from error
-    except KeyError as error:
+        arrays = read_npz(path, names)
+    except ArrayError as error:
+        needed = f"; it must hold {', '.join(names)}" if names else ""
         raise AdequaError(
-            f"{path}: {error.args[0]}; it must hold {', '.join(names or ())}."
+            f"{path} is not an .npz file of plain NumPy arrays: {error}{needed}."
         ) from error
-    except (ValueError, EOFError, TypeError, zipfile.BadZipFile, zlib.error) as error:
-        raise AdequaError(f"{path} is not an .npz file of plain NumPy arrays.") from error
     for name, array in arrays.items():
         if not np.issubdtype(array.dtype, np.floating) or not np.isfinite(array).all():
             raise AdequaError(f"The array {name} of {path} should hold finite numbers only.")

@@ -20,7 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.errors import AdequaError, counted
-from adequa.io.text import Advance, byte_blocks, ignore, unreadable
+from adequa.io.arrays import ArrayError, map_npy
+from adequa.io.files import read_regular
+from adequa.io.text import Advance, byte_blocks, ignore, whole_lines
 
 _BLOCK = 1 << 22  # bytes
 _OPENING = 1 << 18  # bytes from which the format is recognised
@@ -122,7 +124,7 @@ def _binary_rows(path: Path, blocks: Iterator[bytes], count: int, dimension: int
 def _text_rows(
     path: Path, blocks: Iterator[bytes], lines_before: int, dimension: int | None
 ) -> Iterator[Rows]:
-    for block in _whole_lines(blocks):
+    for block in whole_lines(blocks, str(path)):
         lines = block.replace(b"\t", b" ").split(b"\n")
         if not lines[-1]:
             lines.pop()
@@ -135,19 +137,6 @@ def _text_rows(
         lines_before += len(lines)
     if dimension is None:
         raise AdequaError(f"{path} is empty: it should hold a word and its vector on each line.")
-
-
-def _whole_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    rest = b""
-    for block in blocks:
-        cut = block.rfind(b"\n") + 1
-        if cut:
-            yield rest + block[:cut]
-            rest = block[cut:]
-        else:
-            rest += block
-    if rest:
-        yield rest
 
 
 def _likely_dimension(path: Path, lines: list[bytes]) -> int:
@@ -273,22 +262,20 @@ def dictionary_words(path: Path) -> list[str]:
     of a line.
     """
     try:
-        lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
+        lines = read_regular(path).removesuffix(b"\n").split(b"\n")
         words = [line.decode("utf-8").strip() for line in lines]
     except UnicodeDecodeError as error:
         raise AdequaError(f"{path} is not UTF-8 text, as a list of words should be.") from error
-    except OSError as error:
-        raise unreadable(str(path), error) from error
     return words if words != [""] else []
 
 
 def _map_array(path: Path, advice: str) -> npt.NDArray[Any]:
     try:
-        vectors = np.lib.format.open_memmap(path, mode="r")
-    except OSError as error:
-        raise unreadable(str(path), error) from error
-    except (ValueError, EOFError) as error:
-        raise AdequaError(f"{path} is not a plain NumPy array of numbers; {advice}.") from error
+        vectors = map_npy(path)
+    except ArrayError as error:
+        raise AdequaError(
+            f"{path} is not a plain NumPy array of numbers; {advice}. The reason: {error}."
+        ) from error
     if vectors.ndim != _MATRIX or not np.issubdtype(vectors.dtype, np.floating):
         raise AdequaError(
             f"{path} should hold one row of floating-point numbers per word, but it is of shape "

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Literal, TextIO, TypeAlias
 
 from adequa.errors import AdequaError
-from adequa.io.text import FilePath
+from adequa.io.files import open_regular
+from adequa.io.text import FilePath, unreadable
 
 _STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]+)")
@@ -146,11 +147,11 @@ def digest_of(path: Path) -> str:
     """The sha256 of a file."""
     digest = hashlib.sha256()
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             while block := stream.read(_BLOCK):
                 digest.update(block)
     except OSError as error:
-        raise AdequaError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise unreadable(str(path), error) from error
     return digest.hexdigest()
 
 

@@ -6,6 +6,7 @@ JSON is one object per line (JSONL), or one list of objects, as COMET takes it.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -13,7 +14,7 @@ from itertools import chain, count, islice
 from typing import Any, TypeAlias, TypeVar
 
 from adequa.errors import AdequaError, counted
-from adequa.io.columns import Chunk, OpenTable, Quoting, places
+from adequa.io.columns import FIELDS, Chunk, OpenTable, Quoting, places
 from adequa.io.quoting import DelimitedRows
 from adequa.io.text import Advance, FilePath, display_name, first_and_rest, text_format
 
@@ -177,7 +178,25 @@ def _shifted(place: Place, start: int, row: int) -> str:
     return place(start + row)
 
 
-_decode = json.JSONDecoder().raw_decode  # json.loads takes 1.6 times as long
+# Names that are read; others pass through files of scores as they are, however often they come.
+_NAMES = {*chain.from_iterable(FIELDS.values()), "candidates", "id", "score", "segment"}
+
+
+class _RepeatedNameError(ValueError):
+    """A JSON object has two values of one name, of which Python would take the last in silence."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    named = dict(pairs)
+    if len(named) != len(pairs):
+        repeated = [name for name, count in Counter(n for n, _ in pairs).items() if count > 1]
+        for name in sorted(_NAMES.intersection(repeated)):
+            raise _RepeatedNameError(f'it has "{name}" twice in one object')
+    return named
+
+
+# json.loads takes 1.6 times as long.
+_decode = json.JSONDecoder(object_pairs_hook=_object).raw_decode
 
 
 def parsed_lines(part: Sequence[str], place: Place) -> Sequence[dict[str, Any]]:
@@ -194,7 +213,7 @@ def parsed_lines(part: Sequence[str], place: Place) -> Sequence[dict[str, Any]]:
 
 def _parsed(text: str, place: str) -> object:
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         within = f", line {error.lineno}" if "\n" in text else ""
         hint = "; with one object per line, its name should end in .jsonl" if within else ""
@@ -203,6 +222,8 @@ def _parsed(text: str, place: str) -> object:
         raise AdequaError(
             f"{place}{within} is not JSON: {reason} at character {error.colno}{hint}."
         ) from error
+    except _RepeatedNameError as error:
+        raise AdequaError(f"{place} cannot be read as JSON: {error}.") from error
     except (ValueError, RecursionError) as error:  # a number of thousands of digits; deep nesting
         reason = "too deeply nested" if isinstance(error, RecursionError) else "too long a number"
         raise AdequaError(f"{place} cannot be read as JSON: {reason}.") from error

@@ -1,4 +1,8 @@
-"""Parquet, by way of pyarrow (the `[data]` extra): tables, and shards of a corpus."""
+"""Parquet, by way of pyarrow (the `[data]` extra): tables, and shards of a corpus.
+
+Only the columns that are needed are read, so that damage to others is not noticed. The checksums of
+pages are compared in files that have them; pyarrow writes none by default.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +55,11 @@ def parquet_file(
     with failures_in_words(name):
         # Without the buffer size, and with pre_buffer, whole row groups would be held.
         return parquet.ParquetFile(
-            stream(), buffer_size=1 << 20, pre_buffer=False, read_dictionary=list(dictionaries)
+            stream(),
+            buffer_size=1 << 20,
+            pre_buffer=False,
+            read_dictionary=list(dictionaries),
+            page_checksum_verification=True,
         )
 
 
@@ -62,19 +70,31 @@ def unpacked_sizes(name: str, content: bytes) -> Iterator[int]:
     of texts. Pages and numbers are counted as the file states them, and texts as often as they are
     repeated; equal ones are in memory once.
     """
-    metadata = parquet_file(name, lambda: BytesIO(content)).metadata
+    file = parquet_file(name, lambda: BytesIO(content))
     chunks = [
-        metadata.row_group(group).column(column)
-        for group in range(metadata.num_row_groups)
-        for column in range(metadata.num_columns)
+        chunk
+        for group in range(file.metadata.num_row_groups)
+        for chunk in _columns(file, name, group)
     ]
     for chunk in chunks:
         yield max(chunk.total_uncompressed_size, 0) + _NUMBER_BYTES * max(chunk.num_values, 0)
-    texts = {chunk.path_in_schema for chunk in chunks if chunk.physical_type == "BYTE_ARRAY"}
+    with failures_in_words(name):
+        texts = {chunk.path_in_schema for chunk in chunks if chunk.physical_type == "BYTE_ARRAY"}
     file = parquet_file(name, lambda: BytesIO(content), sorted(texts))
     with failures_in_words(name):
         for batch in file.iter_batches(batch_size=_SIZED_ROWS, columns=sorted(texts)):
             yield from map(_text_bytes, batch.columns)
+
+
+def _columns(file: Any, name: str, group: int) -> list[Any]:
+    """What the footer says of the columns of a row group.
+
+    pyarrow ends the process where that is damaged, unless a row is read before, which raises.
+    """
+    with failures_in_words(name):
+        next(file.iter_batches(batch_size=1, row_groups=[group]), None)
+    described = file.metadata.row_group(group)
+    return [described.column(column) for column in range(described.num_columns)]
 
 
 def _text_bytes(array: Any) -> int:
@@ -111,7 +131,7 @@ def failures_in_words(name: str) -> Iterator[None]:
 
     try:
         yield
-    except (ArrowException, UnicodeDecodeError) as error:
+    except (ArrowException, UnicodeDecodeError, KeyError) as error:  # names that do not agree
         raise _damaged(name, error) from error
     except OSError as error:
         raise (unreadable if error.errno else _damaged)(name, error) from error
@@ -216,7 +236,7 @@ class ParquetShard:
         about = self._file.metadata
         if not about.num_row_groups or not about.num_columns:
             return _DEFAULT_CODEC
-        codec = str(about.row_group(0).column(0).compression).lower()
+        codec = str(_columns(self._file, self._name, 0)[0].compression).lower()
         return "none" if codec == "uncompressed" else codec
 
 

@@ -228,6 +228,16 @@ def read_wmt_rankings(
 def preferences_from_rankings(name: str, rows: Iterable[str]) -> Preferences:
     """Preferences from the lines of such a file, the header first."""
     reader = csv.DictReader(rows)
+    try:
+        return _preferences(name, reader)
+    except csv.Error as error:
+        raise AdequaError(
+            f"{name}, line {reader.line_num}: a cell holds a carriage return, or more than "
+            f"{csv.field_size_limit():,} characters; a quotation mark may be missing."
+        ) from error
+
+
+def _preferences(name: str, reader: csv.DictReader[str]) -> Preferences:
     names = reader.fieldnames = [cell.strip().lower() for cell in reader.fieldnames or ()]
     segment = "srcindex" if "srcindex" in names else "segmentid"
     systems = _system_columns(name, names, segment)

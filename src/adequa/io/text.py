@@ -7,13 +7,17 @@ import gzip
 import io
 import lzma
 import os
+import re
+import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from threading import Timer
 from typing import Any, BinaryIO, Generic, TypeAlias, TypeVar
 
 from adequa.errors import AdequaError, as_path, counted
@@ -23,6 +27,8 @@ FilePath: TypeAlias = str | os.PathLike[str]
 Advance: TypeAlias = Callable[[int], None]
 
 STDIN = "-"
+LINE_LIMIT = "ADEQUA_LINE_LIMIT"  # an environment variable
+_LINE_LIMIT = 1 << 28
 _BLOCK = 1 << 16
 _COMPRESSIONS = {".gz": "gzip", ".xz": "xz"}
 _MARKS = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz"}
@@ -97,11 +103,18 @@ def byte_blocks(
     path: FilePath, *, advance: Advance = ignore, block_size: int = _BLOCK
 ) -> Iterator[bytes]:
     """A file's content after decompression, block by block; `-` is standard input."""
+    name = display_name(path)
     try:
-        with open_binary(path) as raw:
-            yield from _blocks(raw, display_name(path), advance, block_size)
+        with ExitStack() as opened:
+            with _waiting(path):
+                raw = opened.enter_context(open_binary(path))
+                blocks = _blocks(raw, name, advance, block_size)
+                first = next(blocks, b"")
+            if first:
+                yield first
+            yield from blocks
     except OSError as error:
-        raise unreadable(display_name(path), error) from error
+        raise unreadable(name, error) from error
 
 
 def _blocks(raw: BinaryIO, name: str, advance: Advance, block_size: int) -> Iterator[bytes]:
@@ -146,7 +159,7 @@ def _decoded(
     blocks: Iterable[bytes], name: str, *, keep_returns: bool = False
 ) -> Iterator[list[str]]:
     lines_before = 0
-    for block in _whole_lines(blocks):
+    for block in whole_lines(blocks, name):
         if not lines_before:
             block = block.removeprefix(codecs.BOM_UTF8)  # noqa: PLW2901
         try:
@@ -229,10 +242,53 @@ def open_binary(path: FilePath) -> AbstractContextManager[BinaryIO]:
     if isinstance(path, MemoryFile):
         return io.BytesIO(path.content)
     if not is_stdin(path):
-        return Path(path).open("rb")
+        return _open_file(path)
     if sys.stdin is None:
         raise AdequaError("Standard input is closed: there is nothing to read from it.")
     return nullcontext(sys.stdin.buffer)
+
+
+def _open_file(path: FilePath) -> BinaryIO:
+    """Open a file, a pipe or a terminal; other devices may have no end."""
+    try:
+        stream = Path(path).open("rb")  # noqa: SIM115  # its user closes it
+    except ValueError as error:  # a null character, which no file name has
+        raise AdequaError(f"{os.fspath(path)!r} is no name of a file: {error}.") from error
+    kind = os.fstat(stream.fileno())
+    is_device = stat.S_ISBLK(kind.st_mode) or (stat.S_ISCHR(kind.st_mode) and not stream.isatty())
+    if is_device and kind.st_rdev != Path(os.devnull).stat().st_rdev:
+        stream.close()
+        raise AdequaError(f"{os.fspath(path)} is a device, not a file.")
+    return stream
+
+
+# Called with the name of a pipe, a terminal or standard input that has sent nothing for a while.
+waiting_for: ContextVar[Callable[[str], None] | None] = ContextVar("waiting_for", default=None)
+PATIENCE = 3.0  # seconds before it is called
+
+
+@contextmanager
+def _waiting(path: FilePath) -> Iterator[None]:
+    """Tell who listens when the first bytes of a pipe are long in coming."""
+    tell = waiting_for.get()
+    is_file = isinstance(path, MemoryFile) or not (is_stdin(path) or _is_pipe(path))
+    if tell is None or is_file:
+        yield
+        return
+    timer = Timer(PATIENCE, tell, (display_name(path),))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _is_pipe(path: FilePath) -> bool:
+    try:
+        return Path(path).is_fifo()
+    except ValueError:  # a null character in the name, which opening it tells
+        return False
 
 
 def file_size(path: FilePath) -> int | None:
@@ -255,11 +311,26 @@ def _decompressed(raw: io.RawIOBase, path: FilePath) -> AbstractContextManager[B
             return buffered
 
 
-def _whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
+def line_limit() -> int:
+    """How many bytes a line may have: ADEQUA_LINE_LIMIT, or 256 MiB."""
+    limit = os.environ.get(LINE_LIMIT, str(_LINE_LIMIT))
+    if not re.fullmatch(r"[1-9][0-9]{0,17}", limit):
+        raise AdequaError(f"{LINE_LIMIT} must be a number of bytes, not {limit!r}.")
+    return int(limit)
+
+
+def whole_lines(blocks: Iterable[bytes], name: str) -> Iterator[bytes]:
     """The same bytes, cut after line ends only, so that no character is split either."""
+    limit, size = line_limit(), 0
     pending: list[bytes] = []
     for block in blocks:
         cut = block.rfind(b"\n") + 1
+        size = len(block) - cut if cut else size + len(block)
+        if size > limit:
+            raise AdequaError(
+                f"{name} has a line of more than {limit:,} bytes. If this is as it should be, set "
+                f"{LINE_LIMIT} to a larger number."
+            )
         if not cut:
             pending.append(block)  # joined once, however long the line
             continue
@@ -296,9 +367,10 @@ def read_toml(path: FilePath) -> dict[str, Any]:
     else:
         import tomli as tomllib  # noqa: PLC0415
     try:
-        read: dict[str, Any] = tomllib.loads(as_path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise AdequaError(f"{path} cannot be read: {error.strerror or error}.") from error
+        content = b"".join(byte_blocks(as_path(path)))
+        read: dict[str, Any] = tomllib.loads(content.decode("utf-8"))
+    except RecursionError as error:
+        raise AdequaError(f"{path} is no TOML file: it is too deeply nested.") from error
     except ValueError as error:
         raise AdequaError(f"{path} is no TOML file: {error}.") from error
     return read

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from adequa.datasets.load import JudgementData
-from adequa.errors import AdequaError, one_or_more
+from adequa.errors import AdequaError, check_seed, one_or_more
 from adequa.judgements import Ids, Ratings
 from adequa.learned.base import LearnedMetric, data_facts, rated_texts, training_judgements
 from adequa.learned.cards import ratings_card
@@ -83,6 +83,7 @@ class Blend(LearnedMetric):
         needs = self.reads.get("reference") == "required"
         (ratings,) = training_judgements([ratings], "a blend", Ratings, needs_references=needs)
         check_choice("grid", self.grid, SVR_GRIDS)
+        check_seed(self.seed)
         texts = rated_texts(ratings)
         self.check_reads(texts)
         groups = reference_groups(texts)
@@ -210,6 +211,8 @@ class Blend(LearnedMetric):
             ) from error
         _check_parts(metric, saved["signatures"], folder)
         metric.regressor_ = SupportVectors.from_arrays(arrays)
+        if metric.regressor_.dimension != len(metric.parts) + len(metric.columns):
+            raise ValueError(f"weights for {metric.regressor_.dimension} scores")
         metric.restore_facts(description)
         return metric
 

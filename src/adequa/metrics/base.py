@@ -430,6 +430,17 @@ def plain_remarks(texts: Iterable[str]) -> tuple[Remark, ...]:
     return tuple(Remark((text,)) for text in texts)
 
 
+def budget_remarks(name: str, tried: str, texts: int) -> tuple[Remark, ...]:
+    """Return the remark on texts that a metric would take minutes for.
+
+    >>> [str(remark) for remark in budget_remarks("ter", "shifts", 2)]
+    ['ter did not try all shifts of 2 long texts, which would take minutes.']
+    """
+    before, after = f"{name} did not try all {tried} of ", ", which would take minutes."
+    several, one = ((before, f" long {each}{after}") for each in ("texts", "text"))
+    return (Remark(several, one, (texts,)),)
+
+
 def render_remarks(remarks: Iterable[Remark]) -> tuple[str, ...]:
     """Return the sentences of all remarks that are not silent.
 

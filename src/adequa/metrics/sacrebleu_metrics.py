@@ -12,16 +12,28 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import sacrebleu
+from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
+from sacrebleu.utils import SACREBLEU_DIR
 
 from adequa.errors import AdequaError
-from adequa.metrics.base import HIGHEST_ORDER, SPACE_TOKENIZERS, MeanMetric, Metric
+from adequa.metrics.base import (
+    HIGHEST_ORDER,
+    SPACE_TOKENIZERS,
+    MeanMetric,
+    Metric,
+    Remark,
+    budget_remarks,
+)
+from adequa.metrics.ter_edits import fewest_edits
 from adequa.segments import FloatArray, Segments, Signature
 
 if TYPE_CHECKING:
@@ -55,10 +67,23 @@ def language_tokenizer(code: str | None) -> str:
 
 def check_tokenizer(tokenize: str) -> None:
     """Raise with the line that installs what a tokenizer needs, where it is missing."""
+    _refuse_download(tokenize)
     try:
         sacrebleu.BLEU(tokenize=tokenize)
     except (ImportError, OSError, RuntimeError) as error:
         raise _unusable(tokenize, error) from error
+
+
+def _refuse_download(tokenize: str) -> None:
+    """Raise where sacreBLEU would download the model of a tokenizer, which users do themselves."""
+    model = SPM_MODELS.get(tokenize)
+    if model is None or Path(SACREBLEU_DIR, "models", Path(model["url"]).name).exists():
+        return
+    raise AdequaError(
+        f'The tokenizer "{tokenize}" needs a model that is not on this machine. sacreBLEU '
+        'downloads it once with: python -c "import sacrebleu; '
+        f"sacrebleu.BLEU(tokenize='{tokenize}')\""
+    )
 
 
 def _unusable(tokenize: str, error: Exception) -> AdequaError:
@@ -204,6 +229,7 @@ class BLEU(SacrebleuMetric):
     effective_order: bool = False
 
     def make_scorer(self, *, for_segments: bool) -> sacrebleu.BLEU:
+        _refuse_download(self.tokenize)
         try:
             return sacrebleu.BLEU(
                 lowercase=self.lowercase,
@@ -537,6 +563,24 @@ class TER(SacrebleuMetric):
             asian_support=self.asian_support,
             case_sensitive=self.case_sensitive,
         )
+
+    def statistics(self, segments: Segments) -> FloatArray:
+        prepare = self._system_scorer._preprocess_segment  # noqa: SLF001 - see the module's text
+        information = self._reference_information(segments.references)
+        rows = [
+            fewest_edits(prepare(hypothesis).split(), each["ref_words"])
+            for hypothesis, each in zip(segments.hypotheses, information, strict=True)
+        ]
+        self._limited.update(limited=sum(not is_complete for *_, is_complete in rows))
+        return np.array([(edits, length) for edits, length, _ in rows], dtype=np.float64)
+
+    @cached_property
+    def _limited(self) -> Counter[str]:
+        """How many segments had more shifts to try than the budget allows."""
+        return Counter()
+
+    def counted_remarks(self) -> tuple[Remark, ...]:
+        return budget_remarks(self.name, "shifts", self._limited["limited"])
 
     @property
     def splits_at_spaces(self) -> bool:

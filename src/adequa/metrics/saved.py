@@ -1,7 +1,9 @@
 """Saved metrics: a folder with metric.json, weights as plain arrays, and a card for people.
 
 Loading one runs no code of the folder: the kind in metric.json chooses a class of this package, and
-the weights are arrays of numbers, checked against the digest in metric.json.
+the weights are arrays of numbers, checked against the digest in metric.json. All files of a metric
+lie in its folder: links that lead out of it, pipes and devices are refused before they are read.
+What is named beside them, such as the encoder of its training, is checked by a fingerprint.
 """
 
 from __future__ import annotations
@@ -10,8 +12,6 @@ import hashlib
 import io
 import json
 import platform
-import zipfile
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
@@ -21,10 +21,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adequa.errors import AdequaError, as_path, nearest
+from adequa.io.arrays import ArrayError, unpack
 from adequa.io.atomic import atomic_folder, digest_of
+from adequa.io.files import check_enclosed, file_within, read_regular
 from adequa.languages import known_language
 from adequa.metrics.base import MeanMetric, Metric
 from adequa.metrics.registry import DESCRIPTION
+from adequa.segments import LARGEST_SCORE, FloatArray, Segments
 from adequa.version import __version__
 
 if TYPE_CHECKING:
@@ -103,6 +106,12 @@ def save(
     `write_further` writes other files of the metric, such as an encoder, to a folder and returns
     the digests of those that loading checks, by path. Without `arrays`, they hold all weights.
     """
+    for name, array in (arrays or {}).items():
+        if not _is_plain(array):
+            raise AdequaError(
+                f"The training gave no usable weights ({name}): its data hold extreme numbers. "
+                "Standardise the ratings or leave such rows out."
+            )
     weights = None if arrays is None else _npz(arrays)
     described = asdict(description) | {
         "digest": "" if weights is None else hashlib.sha256(weights).hexdigest(),
@@ -131,6 +140,11 @@ def _without_none(described: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in described.items() if (key, value) != ("languages", None)}
 
 
+def _is_plain(numbers: np.ndarray) -> bool:
+    """Whether numbers are finite, and so far from the largest that their sums are finite, too."""
+    return float(np.abs(numbers).max(initial=0)) <= LARGEST_SCORE  # which NaN is not
+
+
 def _npz(arrays: Mapping[str, np.ndarray]) -> bytes:
     file = io.BytesIO()
     np.savez(file, **arrays)  # type: ignore[arg-type]  # no array is named as its settings are
@@ -139,6 +153,17 @@ def _npz(arrays: Mapping[str, np.ndarray]) -> bytes:
 
 class SavedMetric(MeanMetric):
     """A metric that is saved to a folder."""
+
+    def checked_statistics(self, segments: Segments) -> FloatArray:
+        """The statistics; raise where they are no numbers, as those of extreme weights are."""
+        with np.errstate(all="ignore"):
+            statistics = super().checked_statistics(segments)
+        if not _is_plain(statistics):
+            raise AdequaError(
+                f"{self.name} gives scores that are no usable numbers: its weights are damaged, or "
+                "it was trained on extreme numbers."
+            )
+        return statistics
 
     @classmethod
     def load(cls, folder: str | Path, **settings: str) -> Self:
@@ -164,6 +189,7 @@ def load(path: str, settings: Mapping[str, str]) -> Metric:
 
 def _load(folder: Path, settings: Mapping[str, str]) -> Metric:
     description = read_description(folder)
+    check_enclosed(folder)
     target = KINDS.get(description.kind)
     if target is None:
         raise AdequaError(
@@ -177,6 +203,10 @@ def _load(folder: Path, settings: Mapping[str, str]) -> Metric:
         metric = metric_class.from_saved(
             description, _arrays(folder, description), folder, **settings
         )
+        if not isinstance(metric, Metric):
+            raise TypeError(f"{target} loads no metric")
+        if metric.languages is None:
+            metric.languages = description.known_languages
     except RecursionError:  # a RuntimeError with a sentence of its own
         raise
     except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
@@ -185,18 +215,15 @@ def _load(folder: Path, settings: Mapping[str, str]) -> Metric:
             f"{folder} is a damaged metric: its settings or weights are not those of "
             f"{description.kind} ({reason})."
         ) from error
-    if not isinstance(metric, Metric):
-        raise TypeError(f"{target} loads no metric")
-    if metric.languages is None:
-        metric.languages = description.known_languages
     return metric
 
 
 def read_description(folder: Path) -> Description:
     """Read metric.json, and check its structure."""
-    path = folder / DESCRIPTION
+    path = file_within(folder, DESCRIPTION)
+    content = read_regular(path)
     try:
-        read = json.loads(path.read_text(encoding="utf-8"))
+        read = json.loads(content)
         if not isinstance(read, dict) or not isinstance(read.get("format"), int):
             raise ValueError("it says no format")
         if read["format"] > FORMAT:
@@ -209,6 +236,9 @@ def read_description(folder: Path) -> Description:
             "name": str,
             "digest": str,
             "settings": dict,
+            "training": dict,
+            "agreement": dict,
+            "versions": dict,
             "files": dict,
         }
         for key, kind in kinds.items():
@@ -216,8 +246,6 @@ def read_description(folder: Path) -> Description:
                 raise ValueError(f"{key} is not as it should be")
         if not is_name(described.name):
             raise ValueError("the name holds characters that no signature can show")
-    except OSError as error:
-        raise AdequaError(f"{path} cannot be read: {error.strerror or error}.") from error
     except (ValueError, TypeError) as error:
         raise AdequaError(f"{path} describes no metric as adequa saves them: {error}.") from error
     return described
@@ -225,9 +253,10 @@ def read_description(folder: Path) -> Description:
 
 def _check_files(folder: Path, description: Description) -> None:
     for name, digest in description.files.items():
-        if digest_of(folder / name) != digest:
+        path = file_within(folder, name)
+        if digest_of(path) != digest:
             raise AdequaError(
-                f"{folder / name} is not the file that {DESCRIPTION} describes: it is damaged, or "
+                f"{path} is not the file that {DESCRIPTION} describes: it is damaged, or "
                 "of another metric."
             )
 
@@ -235,19 +264,18 @@ def _check_files(folder: Path, description: Description) -> None:
 def _arrays(folder: Path, description: Description) -> dict[str, np.ndarray]:
     if not description.digest:
         return {}
-    path = folder / WEIGHTS
+    path = file_within(folder, WEIGHTS)
+    weights = read_regular(path)
+    if hashlib.sha256(weights).hexdigest() != description.digest:
+        raise AdequaError(
+            f"{path} is not the file that {DESCRIPTION} describes: it is damaged, or of another"
+            " metric."
+        )
     try:
-        weights = path.read_bytes()
-        if hashlib.sha256(weights).hexdigest() != description.digest:
-            raise AdequaError(
-                f"{path} is not the file that {DESCRIPTION} describes: it is damaged, or of another"
-                " metric."
-            )
-        if not zipfile.is_zipfile(io.BytesIO(weights)):  # NumPy would take it for a pickle
-            raise ValueError("it is no .npz file")
-        with np.load(io.BytesIO(weights), allow_pickle=False) as packed:
-            return {name: packed[name] for name in packed.files}
-    except OSError as error:
-        raise AdequaError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except (ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
+        arrays = unpack(io.BytesIO(weights))
+    except ArrayError as error:
         raise AdequaError(f"{path} holds no arrays that can be read: {error}.") from error
+    for name, array in arrays.items():
+        if array.dtype.kind == "U" or not _is_plain(array):
+            raise AdequaError(f"{path} is damaged: {name} should hold usable numbers only.")
+    return arrays

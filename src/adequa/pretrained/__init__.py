@@ -5,11 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from adequa.errors import AdequaError
-from adequa.metrics.registry import SHIPPED_METRICS
+from adequa.metrics.registry import DESCRIPTION, SHIPPED_METRICS
 from adequa.metrics.saved import is_saved
 
-SHIPPED = {name: Path(__file__).parent / name for name in SHIPPED_METRICS}  # folders by name
-RANKER_FOLDER = Path(__file__).parent / "ranker"
+
+def _folder(name: str) -> Path:
+    """The folder that holds the files themselves: some installers link each of them."""
+    described = Path(__file__).parent / name / DESCRIPTION
+    return described.resolve().parent if described.is_symlink() else described.parent
+
+
+SHIPPED = {name: _folder(name) for name in SHIPPED_METRICS}  # folders by name
+RANKER_FOLDER = _folder("ranker")
 
 
 def lacks_weights(name: str) -> bool:

@@ -12,6 +12,7 @@ a word. Nothing is left out and nothing is read twice.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
@@ -21,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.errors import AdequaError
+from adequa.io.files import read_regular
 from adequa.runtime.batching import distinct
 from adequa.segments import check_characters
 
@@ -121,10 +123,10 @@ class PairTokenizer:
         """Open a tokenizer.json."""
         from tokenizers import Tokenizer  # noqa: PLC0415  # slow to import, and only here
 
+        content = read_regular(path)
         try:
-            backend = Tokenizer.from_str(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise AdequaError(f"{path} cannot be read: {error.strerror or error}.") from error
+            with _panics_as_errors():
+                backend = Tokenizer.from_str(content.decode("utf-8"))
         except Exception as error:  # tokenizers raises no class of its own
             raise AdequaError(f"{path} is no tokenizer that can be opened: {error}.") from error
         backend.no_truncation()
@@ -204,7 +206,8 @@ class PairTokenizer:
         for start in range(0, len(texts), _CHUNK):
             chunk = texts[start : start + _CHUNK]
             try:
-                encodings = self._encodings(chunk)
+                with _panics_as_errors():
+                    encodings = self._encodings(chunk)
             except Exception as error:  # tokenizers raises no class of its own
                 check_characters(chunk, error)
                 raise AdequaError(f"The tokenizer cannot read a text: {error}.") from error
@@ -225,6 +228,17 @@ class PairTokenizer:
     def _boundaries(self, text: str) -> Boundaries:
         encoding = self.backend.encode(text, add_special_tokens=False)
         return token_boundaries(text, encoding.offsets)
+
+
+@contextmanager
+def _panics_as_errors() -> Iterator[None]:
+    """Raise a panic of tokenizers as an error: Python sees it as it sees an interrupt."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise RuntimeError(str(error)) from error
 
 
 def _ranges(begins: Integers, lengths: Integers) -> Integers:
@@ -264,7 +278,8 @@ def _probe_texts(backend: Tokenizer) -> Iterator[str]:
 def _probe(backend: Tokenizer, text: str) -> Encoding | None:
     """Return a text paired with itself, if the tokenizer finds tokens in both."""
     try:
-        encoding = backend.encode(text, text)
+        with _panics_as_errors():
+            encoding = backend.encode(text, text)
     except Exception:  # noqa: BLE001  # a word that it does not know; it has no class of error
         return None
     return encoding if {0, 1} <= set(encoding.sequence_ids) else None

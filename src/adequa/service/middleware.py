@@ -10,6 +10,7 @@ import asyncio
 import hmac
 import json
 import logging
+import re
 import time
 import traceback
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
@@ -334,6 +335,9 @@ def _parts(message: Message) -> Iterator[Message]:
         yield {**message, "body": body[start : start + _CHUNK], "more_body": more}
 
 
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^:\[\]]+))(?::[0-9]*)?")
+
+
 def is_local(name: str) -> bool:
     """Whether the name or address of a host is this machine's own.
 
@@ -349,13 +353,13 @@ def is_local(name: str) -> bool:
 
 
 def _host_name(host: str) -> str:
-    """The name in a Host header.
+    """The name in a Host header, in which an IPv6 address has brackets; empty where it has none.
 
-    >>> [_host_name(host) for host in ("localhost:8000", "[::1]", "127.0.0.1:80")]
-    ['localhost', '::1', '127.0.0.1']
+    >>> [_host_name(host) for host in ("localhost:8000", "[::1]", "127.0.0.1:80", "::1:80")]
+    ['localhost', '::1', '127.0.0.1', '']
     """
-    name, _, port = host.rpartition(":")
-    return (name if port.isdecimal() else host).strip("[]").lower()
+    matched = _HOST.fullmatch(host)
+    return (matched[1] or matched[2]).lower() if matched else ""
 
 
 def log_failure(error: BaseException) -> None:

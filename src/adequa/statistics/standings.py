@@ -22,9 +22,11 @@ from adequa.statistics.resampling import Seed
 _DEVIATION = 1.0  # of a system's skill before any match, the unit of all skills
 _NOISE = 0.5  # of a performance about the skill: half of that, as in Herbrich et al.
 PRIOR = 0.1  # wins that each of two systems is given over the other beside those that it has
-_ROUNDS = 200  # some ten are enough, and some forty where systems are far apart
+_ROUNDS = 4000  # some ten are enough, and some hundred where many systems are far apart
 _LARGEST = 2.0  # change of a strength in one round: far from the summit Newton's steps are too long
 _CLOSE = 1e-10  # by how much no strength changes any more
+_ROUNDING = 1e-14  # of a likelihood, as a fraction of it
+_FLAT = 1e-15  # slope, as a fraction of matches: what is left is rounding
 
 
 def wins(
@@ -209,21 +211,35 @@ def bradley_terry(wins: FloatArray, prior: float = PRIOR) -> FloatArray:
     total = won.sum(axis=-1)
     if (total <= 0).any() and systems > 1:
         raise AdequaError("A system that never won has no strength without a prior.")
+    matches = met.sum(axis=-1).max(axis=-1, keepdims=True)
     strengths = np.zeros(wins.shape[:-1])
-    for _ in range(_ROUNDS if systems > 1 else 0):
-        step = _step(strengths, won, met)
+    if systems < 2:  # noqa: PLR2004 - nobody to beat
+        return np.asarray(strengths)
+    for _ in range(_ROUNDS):
+        step, slope = _step(strengths, won, met)
+        if (np.abs(slope) <= _FLAT * matches).all():
+            break
         # A step that leads downhill is halved until it does not.
         height = _likelihood(strengths, won)
-        while (lower := _likelihood(strengths + step, won) < height - _CLOSE).any():
+        least = height - _CLOSE - _ROUNDING * np.abs(height)
+        while (lower := _likelihood(strengths + step, won) < least).any():
             step = np.where(lower[..., None], step / 2, step)
         strengths = strengths + step
         if np.abs(step).max(initial=0.0) < _CLOSE:
             break
+    else:
+        raise _without_strengths()
     return np.asarray(strengths)
 
 
-def _step(strengths: FloatArray, won: FloatArray, met: FloatArray) -> FloatArray:
-    """Newton's step, from the slope and the curvature of the likelihood; it adds up to 0."""
+def _without_strengths() -> AdequaError:
+    return AdequaError(
+        "Bradley-Terry strengths cannot be computed: the wins of these systems are too far apart."
+    )
+
+
+def _step(strengths: FloatArray, won: FloatArray, met: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Newton's step, which adds up to 0, and the slope of the likelihood."""
     expected = expit(strengths[..., :, None] - strengths[..., None, :])
     slope = (won - met * expected).sum(axis=-1)
     between = met * expected * np.swapaxes(expected, -1, -2)
@@ -231,9 +247,12 @@ def _step(strengths: FloatArray, won: FloatArray, met: FloatArray) -> FloatArray
     # Strengths that all grow alike change nothing, and the curvature is 0 in that direction. The
     # slope has no part in it, so that any other value there solves the same system.
     curvature = np.eye(won.shape[-1]) * sums - between + sums.max(axis=-2, keepdims=True)
-    step = np.linalg.solve(curvature, slope[..., None])[..., 0]
+    try:
+        step = np.linalg.solve(curvature, slope[..., None])[..., 0]
+    except np.linalg.LinAlgError as error:
+        raise _without_strengths() from error
     longest = np.abs(step).max(axis=-1, keepdims=True)
-    return np.asarray(step * np.minimum(1.0, _LARGEST / np.maximum(longest, _LARGEST)))
+    return step * np.minimum(1.0, _LARGEST / np.maximum(longest, _LARGEST)), slope
 
 
 def _likelihood(strengths: FloatArray, won: FloatArray) -> FloatArray:

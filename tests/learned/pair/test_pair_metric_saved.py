@@ -186,7 +186,7 @@ def test_a_damaged_encoder(saved: Path, name: str) -> None:
     path.write_bytes(content)
     assert sentence(lambda: scores(saved)).startswith(f"{path} is not the file that metric.json")
     path.unlink()
-    assert sentence(lambda: scores(saved)).startswith(f"{path} cannot be read")
+    assert sentence(lambda: scores(saved)).startswith(f"There is no file {path}")
 
 
 def test_a_damaged_head(saved: Path) -> None:

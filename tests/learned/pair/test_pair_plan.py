@@ -298,8 +298,15 @@ def test_bad_files_have_a_sentence(tmp_path: Path, content: bytes, expected: str
 
 def test_no_file_is_a_sentence(tmp_path: Path) -> None:
     for path in (tmp_path / "none.toml", tmp_path):
-        with pytest.raises(AdequaError, match="cannot be read"):
+        with pytest.raises(AdequaError, match="There is no file|is a folder"):
             Plan.load(path)
+
+
+def test_nesting_without_end_is_a_sentence(tmp_path: Path) -> None:
+    for content in ("a = " + "[" * 100_000, "a = " + "{b = " * 100_000):
+        (tmp_path / "plan.toml").write_text(content)
+        with pytest.raises(AdequaError, match="is no TOML file: it is too deeply nested"):
+            Plan.load(tmp_path / "plan.toml")
 
 
 def test_the_grid_is_that_of_the_paper() -> None:

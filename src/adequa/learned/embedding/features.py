@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.encoders.base import Encoder, PairEncoder, Vectors
+from adequa.io.arrays import check_shape
 from adequa.segments import FloatArray
 
 Features: TypeAlias = npt.NDArray[np.float32]  # one row per pair of texts
@@ -97,6 +98,12 @@ class Standardisation:
         return {"mean": self.mean, "scale": self.scale}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Standardisation | None:
+    def from_arrays(
+        cls, arrays: Mapping[str, np.ndarray], dimension: int
+    ) -> Standardisation | None:
         """Return the standardisation of saved arrays; None where features are used as they are."""
-        return cls(arrays["mean"], arrays["scale"]) if "mean" in arrays else None
+        if "mean" not in arrays:
+            return None
+        for name in ("mean", "scale"):
+            check_shape(name, arrays[name], dimension)
+        return cls(arrays["mean"], arrays["scale"])

@@ -17,7 +17,7 @@ import numpy as np
 from adequa.datasets.load import JudgementData
 from adequa.encoders.base import Encoder, PairEncoder
 from adequa.encoders.registry import load_encoder
-from adequa.errors import AdequaError
+from adequa.errors import AdequaError, check_seed
 from adequa.judgements import Ratings
 from adequa.learned.base import LearnedMetric, data_facts, rated_texts, training_judgements
 from adequa.learned.cards import ratings_card
@@ -64,6 +64,7 @@ class EmbeddingRegressor(LearnedMetric):
         (ratings,) = training_judgements([ratings], "an embedding regressor", Ratings)
         check_choice("model", self.model, MODELS)
         check_choice("grid", self.grid, SVR_GRIDS)
+        check_seed(self.seed)
         check_choice("references", self.references, get_args(Reduction))
         texts = rated_texts(ratings)
         pairs = texts.pairs()

@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from adequa.encoders.device import to_device, torch_device
 from adequa.errors import AdequaError
+from adequa.io.arrays import check_shape
 from adequa.learned.embedding.features import Features, Standardisation, row_blocks
 from adequa.learned.folds import FittedRegressor, Mask, split_off
 from adequa.progress import NO_PROGRESS, Progress
@@ -136,8 +137,13 @@ class MLP:
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> MLP:
         """Return the model of saved arrays."""
         count = sum(name.startswith("weights_") for name in arrays)
-        layers = ((arrays[f"weights_{n}"], arrays[f"biases_{n}"]) for n in range(1, count + 1))
-        return cls(tuple(layers), Standardisation.from_arrays(arrays))
+        layers = tuple((arrays[f"weights_{n}"], arrays[f"biases_{n}"]) for n in range(1, count + 1))
+        inputs: int | None = None
+        for number, (weights, biases) in enumerate(layers, 1):
+            check_shape(f"weights_{number}", weights, 1 if number == count else None, inputs)
+            check_shape(f"biases_{number}", biases, len(weights))
+            inputs = len(weights)
+        return cls(layers, Standardisation.from_arrays(arrays, layers[0][0].shape[1]))
 
 
 # The network while it is trained

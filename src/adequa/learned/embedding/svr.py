@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adequa.errors import AdequaError
+from adequa.io.arrays import check_shape
 from adequa.learned.embedding.features import Features, Standardisation, row_blocks
 from adequa.learned.folds import FittedRegressor, Mask, grouped_folds
 from adequa.progress import NO_PROGRESS, Progress
@@ -204,12 +205,15 @@ class SupportVectors:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> SupportVectors:
         """Return the model of saved arrays."""
+        vectors, coefficients = arrays["vectors"], arrays["coefficients"]
+        check_shape("vectors", vectors, None, None)
+        check_shape("coefficients", coefficients, len(vectors))
         return cls(
-            arrays["vectors"],
-            arrays["coefficients"],
+            vectors,
+            coefficients,
             float(arrays["intercept"]),
             float(arrays["gamma"]),
-            Standardisation.from_arrays(arrays),
+            Standardisation.from_arrays(arrays, vectors.shape[1]),
         )
 
 

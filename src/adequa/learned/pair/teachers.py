@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adequa.errors import AdequaError
+from adequa.io.arrays import ArrayError, read_npy
 from adequa.io.atomic import atomic_write_bytes
 from adequa.metrics.base import Metric
 from adequa.metrics.registry import load_metric
@@ -63,8 +64,7 @@ class Teachers:
             self.progress.stage(f"{metric.name} scores {len(rows):,} texts to teach")
             return metric.compute_scores(segments.select(rows.tolist())).segments
 
-        # Written whole or not at all, under a name that tells teacher and texts.
-        cached = np.load(path, allow_pickle=False) if path is not None and path.is_file() else None
+        cached = None if path is None else _cached_scores(path)
         scores = self._shared_scores(
             cached, len(segments), score, in_one_process=metric.needs_whole_corpus
         )
@@ -105,6 +105,16 @@ class Teachers:
             scores[index] = torch.from_numpy(score(own)).to(scores)
         processes.all_reduce([scores])
         return np.asarray(scores.cpu().numpy())
+
+
+def _cached_scores(path: Path) -> FloatArray | None:
+    """The scores in a file whose name tells teacher and texts; None where it holds none."""
+    if not path.is_file():
+        return None
+    try:
+        return np.asarray(read_npy(path), dtype=np.float64)
+    except ArrayError:  # damaged: they are computed again
+        return None
 
 
 def clear_teacher_cache(folder: Path) -> None:

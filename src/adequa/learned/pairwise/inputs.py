@@ -336,4 +336,6 @@ class Scaling:
 
     def apply(self, features: FloatArray) -> FloatArray:
         """Return scaled features, from -1 to 1."""
-        return np.asarray(np.clip((features - self.centre) / self.half_width, -1.0, 1.0))
+        with np.errstate(over="ignore"):  # what is far beyond the training data is clipped
+            scaled = (features - self.centre) / self.half_width
+        return np.asarray(np.clip(scaled, -1.0, 1.0))

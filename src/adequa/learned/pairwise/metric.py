@@ -19,7 +19,8 @@ from scipy.special import expit
 
 from adequa.datasets.load import JudgementData
 from adequa.encoders.registry import ENCODERS, load_encoder, with_path
-from adequa.errors import AdequaError, one_or_more
+from adequa.errors import AdequaError, check_seed, one_or_more
+from adequa.io.arrays import check_shape
 from adequa.judgements import Preferences
 from adequa.learned.base import LearnedMetric, check_references, training_judgements
 from adequa.learned.cards import (
@@ -116,6 +117,7 @@ class PairwiseRanker(LearnedMetric):
         Where that is empty, a tenth of the preferences is held out, with all of their references.
         """
         self._check_settings()
+        check_seed(self.seed)
         for preferences in development:
             check_references(preferences, "a pairwise ranker")
         data = split_preferences(
@@ -481,6 +483,12 @@ def _restore_network(
         scores=sum(each.count for each in inputs.scores),
         hidden=hidden,
     )
+    for name, count in zip(_SCALINGS, (shape.scores, shape.vector), strict=True):
+        for part in ("centre", "reach"):
+            check_shape(f"{name}_{part}", arrays[f"{name}_{part}"], count)
+        if not (arrays[f"{name}_reach"] > 0).all():
+            raise ValueError("a feature has no width")
+    check_shape("theta", arrays["theta"], None)
     return PairwiseNetwork(shape, arrays["theta"]), (scores, vectors)
 
 

@@ -19,6 +19,7 @@ from adequa.datasets.load import JudgementData
 from adequa.encoders.device import to_device, torch_device
 from adequa.encoders.parses import Parser
 from adequa.encoders.token_vectors import TokenVectors
+from adequa.errors import check_seed
 from adequa.judgements import Preferences, Ratings
 from adequa.learned.base import (
     LearnedMetric,
@@ -129,6 +130,7 @@ class TreeLstm(LearnedMetric):
         check_choice("structure", self.structure, STRUCTURES)
         check_choice("preset", self.preset, get_args(Preset))
         check_choice("references", self.references, get_args(Reduction))
+        check_seed(self.seed)
         device = torch_device(self.device)
         for ratings in development:
             check_references(ratings, "a Tree-LSTM")

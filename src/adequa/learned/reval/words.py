@@ -28,6 +28,7 @@ from adequa.encoders.token_vectors import (
 )
 from adequa.errors import AdequaError
 from adequa.io.conllu import ROOT
+from adequa.io.files import file_within, read_regular
 from adequa.learned import saved
 
 RARE = ""  # stands for all words that occur less than twice in the training data
@@ -141,7 +142,7 @@ def read_words(
     """Return the words of a saved metric."""
     if trained is None:
         return TreeWords(pretrained)
-    words = json.loads((folder / WORDS).read_bytes())
+    words = json.loads(read_regular(file_within(folder, WORDS)))
     return TreeWords(pretrained, tuple(words), trained)
 
 

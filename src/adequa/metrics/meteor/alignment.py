@@ -29,6 +29,9 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+
 from adequa.metrics.meteor.tables import (
     LONGEST_PHRASE,
     Pairs,
@@ -39,6 +42,9 @@ from adequa.metrics.meteor.tables import (
 from adequa.metrics.meteor.words import stem
 
 BEAM_SIZE: Final = 40
+# Matches of all words of two texts that are looked at; a thousand words of a usual text have some
+# ten thousand. So many take about five seconds.
+MOST_MATCHES: Final = 400_000
 
 # The rank of a partial alignment as one integer, lower is better: covered words (negative), then
 # chunks, then distance.
@@ -242,17 +248,41 @@ class Matcher:
             for words, of_text in zip(texts, phrases, strict=True)
         ], pairs
 
-    def candidates(self, hypothesis: Text, reference: Text, pairs: Pairs) -> list[list[Match]]:
-        """For each word of the reference the matches that begin there."""
+    def candidates(
+        self, hypothesis: Text, reference: Text, pairs: Pairs
+    ) -> tuple[list[list[Match]], bool]:
+        """For each word of the reference the matches that begin there, and whether they are all.
+
+        Long texts of few different words have too many: then the nearest are taken.
+        """
         if hypothesis.words == reference.words:
             # The search would take the diagonal: it covers every word in one chunk and is always
             # made first. Saying so at once spares long texts a long search.
-            return [[new_match(position, 1, 1, 0)] for position in range(len(reference.words))]
+            return [
+                [new_match(position, 1, 1, 0)] for position in range(len(reference.words))
+            ], True
         matches = _word_matches(self.modules, hypothesis, reference)
         if pairs:
             module = self.modules.index("paraphrase")
             _add_paraphrases(matches, hypothesis, reference, pairs, module)
-        return matches
+        if sum(map(len, matches)) > MOST_MATCHES:
+            return _nearest(matches, max(1, MOST_MATCHES // len(matches))), False
+        return matches, True
+
+
+def _nearest(matches: list[list[Match]], most: int) -> list[list[Match]]:
+    """At most so many matches of each word, the nearest by position, in the order that they had."""
+    begins: dict[int, npt.NDArray[np.intp]] = {}  # by list: equal words share one
+    nearest = []
+    for position, row in enumerate(matches):
+        if len(row) <= most:
+            nearest.append(row)
+            continue
+        if id(row) not in begins:
+            begins[id(row)] = np.array([match.begin for match in row], np.intp)
+        order = np.argsort(np.abs(begins[id(row)] - position), kind="stable")
+        nearest.append([row[index] for index in np.sort(order[:most]).tolist()])
+    return nearest
 
 
 def _phrase_hashes(words: list[str]) -> list[list[int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -10,8 +11,15 @@ import numpy as np
 
 from adequa.errors import AdequaError, nearest
 from adequa.languages import language_name
-from adequa.metrics.base import Metric
-from adequa.metrics.meteor.alignment import MODULES, Matcher, Text, best_alignment, chunk_count
+from adequa.metrics.base import Metric, Remark, budget_remarks
+from adequa.metrics.meteor.alignment import (
+    MODULES,
+    Candidates,
+    Matcher,
+    Text,
+    best_alignment,
+    chunk_count,
+)
 from adequa.metrics.meteor.tables import (
     JAR,
     PARAPHRASES,
@@ -155,7 +163,7 @@ class METEOR(Metric):
         texts = dict(zip(distinct, in_order, strict=True))
         rows = np.array(
             [
-                _counts(matcher, texts[hypothesis], texts[reference], pairs)
+                self._counts(matcher, texts[hypothesis], texts[reference], pairs)
                 for hypothesis, references in zip(
                     segments.hypotheses, segments.references, strict=True
                 )
@@ -164,6 +172,22 @@ class METEOR(Metric):
             np.float64,
         )
         return rows[_best_rows(self.segment_scores(rows), segments.references)]
+
+    def _counts(
+        self, matcher: Matcher, hypothesis: Text, reference: Text, pairs: Pairs
+    ) -> list[int]:
+        """One row of statistics: a hypothesis against one reference."""
+        candidates, are_all = matcher.candidates(hypothesis, reference, pairs)
+        self._limited.update(limited=not are_all)
+        return _counts(matcher, hypothesis, reference, candidates)
+
+    @cached_property
+    def _limited(self) -> Counter[str]:
+        """How many pairs of texts had more matches than are looked at."""
+        return Counter()
+
+    def counted_remarks(self) -> tuple[Remark, ...]:
+        return budget_remarks(self.name, "matches", self._limited["limited"])
 
     def segment_scores(self, statistics: FloatArray) -> FloatArray:
         """The score of each row, by the equations of Denkowski and Lavie (2014).
@@ -192,9 +216,10 @@ class METEOR(Metric):
         return self.segment_scores(totals)
 
 
-def _counts(matcher: Matcher, hypothesis: Text, reference: Text, pairs: Pairs) -> list[int]:
-    """One row of statistics: a hypothesis against one reference."""
-    candidates = matcher.candidates(hypothesis, reference, pairs)
+def _counts(
+    matcher: Matcher, hypothesis: Text, reference: Text, candidates: Candidates
+) -> list[int]:
+    """One row of statistics from the candidates of two texts."""
     aligned = best_alignment(candidates, len(hypothesis.words))
     in_hypothesis, in_reference = hypothesis.function_words, reference.function_words
     matches = [[0] * 4 for _ in matcher.modules]
