@@ -244,7 +244,7 @@ def test_the_manifest_is_there_when_all_are_finished(tmp_path: Path, scheme: str
     with pytest.raises(AdequaError, match=r"b\.jsonl, line 1 is not JSON"):
         score_corpus(str(where), out, "wer")
     assert not manifest.exists()
-    with pytest.raises(AdequaError, match="were made otherwise"):  # and nothing is touched
+    with pytest.raises(AdequaError, match="of another job"):  # and nothing is touched
         score_corpus(str(where), out, "ter")
     write_jsonl(where / "a.jsonl", rows_of("fluent"))
     write_jsonl(where / "b.jsonl", rows_of("literal"))
@@ -270,7 +270,7 @@ def test_another_metric_into_the_same_folder(
     before = contents(out)
     with pytest.raises(AdequaError, match=words.replace("|", r"\|")) as caught:
         score_corpus(str(corpus), out, metrics, **options)  # type: ignore[arg-type]
-    assert "holds scores that were made otherwise" in str(caught.value)
+    assert "holds the output of another job" in str(caught.value)
     assert contents(out) == before
 
 

@@ -176,7 +176,7 @@ def test_languages_of_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("metric", "bounds", "sentence"),
     [
-        ("source-length", {}, "Give the lowest score of the rows that are kept with --min-score."),
+        ("source-length", {}, "Give the lowest score of the rows that are kept (--min-score"),
         ("source-length", {"max_score": 1}, "better where it is higher, so that this bound keeps"),
         ("wer", {"min_score": 1}, "wer is better where it is lower, so that this bound keeps the"),
         ("wer", {"min_score": 2, "max_score": 1}, "The lowest score, 2, is above the highest, 1."),
@@ -276,8 +276,7 @@ def test_sentences_on_text_files(pair: tuple[Path, Path], tmp_path: Path) -> Non
     short.write_text("A house.\n")
     assert refused(short, sources) == (
         "short.en ends after line 1, and corpus.de goes on; every line of one file needs its line "
-        "in the other. The other shards (0 of 1) are scored and stay; the same command does the "
-        "rest."
+        "in the other."
     )
     assert "There is no file" in refused(tmp_path / "none", sources)
     table = write_jsonl(tmp_path / "a.jsonl", ROWS)
@@ -300,3 +299,9 @@ def test_what_the_command_reads(given: list[str], tmp_path: Path) -> None:
     assert str(shown.exception) == (
         "Give shards with -i, or two text files: the sources -s and their -t."
     )
+
+
+def test_a_filter_has_one_metric(tmp_path: Path) -> None:
+    words = ["filter", "-i", "a.jsonl", "-o", f"{tmp_path}/out", "-m", "chrf", "-m", "bleu"]
+    shown = CliRunner().invoke(app, [*words, "--min-score", "1"])
+    assert str(shown.exception) == "A filter has one metric, and there are 2: give -m once."

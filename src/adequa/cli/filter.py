@@ -30,7 +30,7 @@ def filter_(
         typer.Option("-o", "--output", metavar="FOLDER", help="Folder for the rows that are kept."),
     ],
     metric: Annotated[
-        str,
+        list[str],
         typer.Option(
             "-m",
             "--metric",
@@ -92,6 +92,8 @@ def filter_(
     from adequa.scoring.filter import filter_corpus
 
     chosen = chosen_format(format_, None)
+    if len(metric) > 1:
+        raise AdequaError(f"A filter has one metric, and there are {len(metric)}: give -m once.")
     if Path(output).is_file():
         raise AdequaError(f"{output} is a file; the rows of a corpus go to a folder.")
     if (input_ is None) == (source is None) or (source is None) != (translations is None):
@@ -104,7 +106,7 @@ def filter_(
         filtered = filter_corpus(
             corpus,
             output,
-            metric,
+            metric[0],
             source=source,
             min_score=min_score,
             max_score=max_score,

@@ -10,6 +10,7 @@ import hashlib
 import io
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -288,6 +289,12 @@ class LocalStorage(Storage):
         return Path(path).is_dir()
 
     def open(self, path: str) -> BinaryIO:
+        # A corpus is read more than once, which pipes cannot be; devices may have no end.
+        mode = Path(path).stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise AdequaError(
+                f"{path} is no regular file but a pipe or a device, which is not read here."
+            )
         return Path(path).open("rb")
 
     def remove_folder(self, path: str) -> None:

@@ -148,11 +148,20 @@ def line_blocks(
 
 
 def stream_lines(
-    raw: BinaryIO, name: str, *, advance: Advance = ignore, keep_returns: bool = False
+    raw: BinaryIO,
+    name: str,
+    *,
+    advance: Advance = ignore,
+    keep_returns: bool = False,
+    keep_blanks: bool = False,
 ) -> Iterator[str]:
-    """The lines of an open file, less empty ones at the end; its name tells the compression."""
+    """The lines of an open file, whose name tells the compression.
+
+    Empty lines at the end are left out, unless `keep_blanks` is set.
+    """
     blocks = _decoded(_blocks(raw, name, advance, _BLOCK), name, keep_returns=keep_returns)
-    return without_trailing_blanks(chain.from_iterable(blocks))
+    lines = chain.from_iterable(blocks)
+    return lines if keep_blanks else without_trailing_blanks(lines)
 
 
 def _decoded(

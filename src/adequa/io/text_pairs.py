@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 from pathlib import PurePosixPath
 from typing import BinaryIO
 
@@ -16,7 +16,7 @@ from adequa.io.columns import Chunk, OpenTable, places
 from adequa.io.shards import FORMATS, UNIT_BYTES, UNIT_ROWS, LineCopier, Shard, Unit
 from adequa.io.storage import storage_of
 from adequa.io.text import stream_lines, text_format
-from adequa.segments import BoolArray
+from adequa.segments import BoolArray, is_blank
 
 COLUMNS = ("mt", "src")
 _BLOCK = 256  # lines that are read before their size is looked at
@@ -52,7 +52,7 @@ class TextPair:
         self._names = shard.outputs
         self._bytes_read = 0
         self._lines = [
-            stream_lines(stream, name, advance=self._advance, keep_returns=True)
+            stream_lines(stream, name, advance=self._advance, keep_returns=True, keep_blanks=True)
             for stream, name in zip(streams, self._names, strict=True)
         ]
         self.table = OpenTable(shard.name, COLUMNS, lambda *_: iter(()), format="text")
@@ -84,9 +84,12 @@ class TextPair:
             yield unit
 
     def _pairs(self) -> Iterator[tuple[str, str]]:
+        """All pairs; the last line of a file may be empty, and blank ones after it are no pairs."""
         pairs = zip_longest(*self._lines)
         for number, (text, source) in enumerate(pairs, 1):
             if text is None or source is None:
+                if all(map(is_blank, chain((text, source), chain.from_iterable(pairs)))):
+                    return
                 short, longer = self._names if text is None else self._names[::-1]
                 raise AdequaError(
                     f"{short} ends after line {number - 1:,}, and {longer} goes on; every line of "

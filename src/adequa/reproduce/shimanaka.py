@@ -86,7 +86,12 @@ def _ruse(
     return trained_on(create, RATINGS)
 
 
-_ADEQUA = PaperRow(name="adequa", label="adequa (shipped)", scorer=segment_scorer("adequa"))
+# The labels of the metrics that ship. Only the first edition keeps to the years before the tests.
+_SHIPPED = {
+    "adequa-1": "adequa-1 (first edition)",
+    "adequa-fast": "adequa-fast (shipped; ratings of 2020–21 too)",
+    "adequa": "adequa (shipped; ratings of 2020–21 too)",
+}
 
 WMT17 = PaperTable(
     name="wmt17",
@@ -139,7 +144,7 @@ WMT17 = PaperTable(
         PREFERENCES,
         DISTILLED,
         ENSEMBLE,
-        _ADEQUA,
+        *(PaperRow(name, label, segment_scorer(name)) for name, label in _SHIPPED.items()),
     ),
 )
 
@@ -166,5 +171,5 @@ WMT17_SYSTEMS = _systems(17, 65)
 WMT18_SYSTEMS = _systems(
     18,
     71,
-    PaperRow(name="adequa", label="adequa (shipped)", scorer=system_scorer_by_name("adequa")),
+    *(PaperRow(name, label, system_scorer_by_name(name)) for name, label in _SHIPPED.items()),
 )

@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from adequa.errors import AdequaError
+from adequa.io.files import read_regular
 from adequa.metrics.base import Metric, check_between
 from adequa.scoring.confidence import CHECK, PUBLISH, REDO, Bands
 from adequa.segments import ENVIRONMENT_FIELDS, LARGEST_SCORE, FloatArray, Signature
@@ -71,8 +72,9 @@ class ScoreBands:
         better, worse = ("more", "less") if self.higher_is_better else ("less", "more")
         publish = "no score" if self.publish is None else f"{self.publish:.6g} or {better}"
         redo = "no score" if self.redo is None else f"{self.redo:.6g} or {worse}"
+        check = "all others" if self.publish is None or self.redo is None else "between"
         origin = f" (chosen on {self.origin})" if self.origin else ""
-        return f"publish: {publish}; redo: {redo}; check: between{origin}"
+        return f"publish: {publish}; redo: {redo}; check: {check}{origin}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the thresholds."""
@@ -97,15 +99,17 @@ def bands_of(value: str, metric: Metric) -> ScoreBands:
 def read_bands(path: Path, metric: Metric) -> ScoreBands:
     """Read a file that `bands_json` wrote, for the metric that it was made for."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_regular(path))
         if (content["kind"], content["format"]) != (_KIND, FORMAT):
             raise ValueError(f"its kind is {content['kind']}, format {content['format']}")
         made_for, origin = str(content["metric"]), str(content["origin"])
-        thresholds = [None if value is None else float(value) for value in map(content.get, _EDGES)]
-    except OSError as error:
-        reason = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
-        raise AdequaError(f"{path} cannot be read: {reason}.") from error
-    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+        values = [content[name] for name in _EDGES]
+        thresholds = [None if value is None else float(value) for value in values]
+    except KeyError as error:
+        raise AdequaError(
+            f"{path} is not a file of `adequa train bands`: it has no {error.args[0]}."
+        ) from error
+    except (AttributeError, RecursionError, TypeError, ValueError) as error:
         raise AdequaError(f"{path} is not a file of `adequa train bands`: {error}.") from error
     if made_for != identity(metric):
         raise AdequaError(

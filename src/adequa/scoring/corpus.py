@@ -200,6 +200,8 @@ def run_corpus(
     shards = find_shards(pattern) if source is None else [text_pair(pattern, os.fspath(source))]
     if source is not None and execution.engine != "local":
         raise AdequaError("A pair of text files is filtered by the local engine alone.")
+    if source is not None and columns:
+        raise AdequaError("--column names columns of tables; two text files have none.")
     mapping = {
         field: (names,) if isinstance(names, str) else tuple(names)
         for field, names in (columns or {}).items()
@@ -276,12 +278,14 @@ def corpus_language(
 def _first_rows(
     shards: Sequence[Shard], columns: Mapping[str, tuple[str, ...]]
 ) -> tuple[list[str], list[str]]:
-    """Texts in the target language, and language pairs, of the first shard that can be read."""
+    """Texts in the target language, and language pairs, of the first shard that has any."""
     for shard in shards:
         try:
-            return first_texts(shard, columns)
-        except Exception:  # noqa: BLE001, PERF203, S112  # it is reported with its shard
+            texts, pairs = first_texts(shard, columns)
+        except Exception:  # noqa: BLE001, S112  # it is reported with its shard
             continue
+        if texts or pairs:  # which a shard without rows has not
+            return texts, pairs
     return [], []
 
 
@@ -441,6 +445,8 @@ def _gathered(outcomes: ShardOutcomes, shards: Sequence[Shard]) -> tuple[ShardRe
             else:
                 errors[outcome.shard] = outcome.error or ""
     if errors:
+        if len(shards) == 1:
+            raise AdequaError(*errors.values())
         others = len(errors) - 1
         also = f" {others} more shard{' has' if others == 1 else 's have'} faults too."
         raise AdequaError(

@@ -48,7 +48,10 @@ class Bounds:
 
     def __post_init__(self) -> None:
         if self.least is None and self.most is None:
-            raise AdequaError("Give the lowest score of the rows that are kept with --min-score.")
+            raise AdequaError(
+                "Give the lowest score of the rows that are kept (--min-score, min_score) or, for "
+                "a metric that is better where it is lower, the highest (--max-score, max_score)."
+            )
         for bound in (self.least, self.most):
             if bound is not None:
                 check_between("The bound of a score", bound, -LARGEST_SCORE, LARGEST_SCORE)
@@ -333,7 +336,7 @@ def _settle_description(
         return
     if difference is not None:
         raise AdequaError(
-            f"{job.output} holds scores that were made otherwise: {difference}. Give another "
+            f"{job.output} holds the output of another job: {difference}. Give another "
             "folder with -o, or the same settings to go on."
         )
     gone = sorted(recorded - {shard.name for shard in shards})

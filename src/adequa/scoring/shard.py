@@ -347,6 +347,12 @@ def _check_reads(table: OpenTable, layout: Layout, metrics: Mapping[str, Metric]
         for part, field in _FIELDS.items():
             present = layout.refs if part == "reference" else layout.src
             if not present and metric.reads.get(part) == "required":
+                if table.format == "text":
+                    raise AdequaError(
+                        f"{column} needs references, and two text files have sources and "
+                        "translations alone; name a metric that needs none, or give a table with "
+                        'a column "ref" with -i.'
+                    )
                 raise AdequaError(
                     f'{table.name} has no column "{field}", which {column} needs. It has: '
                     f"{listed(table.column_names)}. Say which one to read with --column "

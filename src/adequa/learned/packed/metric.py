@@ -38,7 +38,7 @@ from adequa.runtime.onnx import (
     kernel_fields,
 )
 from adequa.runtime.tokens import Pair
-from adequa.segments import FloatArray, Reduction, Segments, reduce_pairs
+from adequa.segments import LARGEST_SCORE, FloatArray, Reduction, Segments, reduce_pairs
 from adequa.version import __version__
 
 DECIMALS = 3  # shown to readers: the fourth differs between processors
@@ -67,6 +67,10 @@ class ScoreMap:
 
     unrelated: float
     reference: float
+
+    def __post_init__(self) -> None:
+        if not -LARGEST_SCORE <= self.unrelated < self.reference <= LARGEST_SCORE:
+            raise ValueError(f"the map of scores is from {self.unrelated} to {self.reference}")
 
     def __call__(self, raw: FloatArray) -> FloatArray:
         """Map raw scores to scores strictly between 0 and 1."""
@@ -100,7 +104,8 @@ class SurfaceWeights:
     @classmethod
     def from_table(cls, table: Mapping[str, Any], folder: Path) -> SurfaceWeights:
         """Read the table of metric.json, of some or all of the features."""
-        names, weights = tuple(map(str, table["names"])), np.array(table["weights"])
+        names, offset = tuple(map(str, table["names"])), float(table["offset"])
+        weights = np.array(table["weights"], dtype=np.float64)
         unknown = [name for name in names if name not in SURFACE]
         if unknown:
             raise AdequaError(
@@ -109,7 +114,9 @@ class SurfaceWeights:
             )
         if weights.shape != (len(names),):
             raise ValueError("not one weight for each surface feature")
-        return cls(names, weights, table["offset"])
+        if not (np.abs([*weights, offset]) <= LARGEST_SCORE).all():  # which NaN is not
+            raise ValueError("a weight of a surface feature is no usable number")
+        return cls(names, weights, offset)
 
     def table(self) -> dict[str, Any]:
         """Return the table of metric.json."""
