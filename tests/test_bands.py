@@ -18,7 +18,7 @@ from adequa.metrics.registry import METRICS
 from adequa.metrics.sacrebleu_metrics import CHRF
 from adequa.scoring.bands import read_bands
 from adequa.scoring.confidence import BANDS
-from adequa.segments import Segments
+from adequa.segments import Segments, Signature
 from judgements import needs_judgements
 from source_metric import ENTRY, SourceLength
 from test_cli import EXAMPLES
@@ -148,6 +148,21 @@ def test_a_file_of_bands(fitted: FittedBands, tmp_path: Path) -> None:
     path.write_text("{}", encoding="utf-8")
     with pytest.raises(AdequaError, match="is not a file of `adequa train bands`"):
         read_bands(path, SourceLength())
+
+
+def test_bands_for_other_inputs() -> None:
+    """A metric that reads references or sources has other scores from the one than the other."""
+
+    def signature(inputs: str) -> Signature:
+        return Signature("unified", (("nrefs", "1"), ("inputs", inputs)))
+
+    bands = ScoreBands(0.8, 0.5, inputs="reference+source")
+    assert bands.warning(signature("reference+source")) is None
+    assert bands.warning(signature("source")) == (
+        "the bands of unified were chosen on scores from the reference+source, and these are from "
+        "the source."
+    )
+    assert ScoreBands(0.8, 0.5).warning(signature("source")) is None  # the user's own
 
 
 def test_bands_in_python(fitted: FittedBands) -> None:

@@ -79,6 +79,16 @@ def test_rows_are_kept_as_they_were_read(tmp_path: Path) -> None:
     assert again.corpus.records == result.corpus.records
 
 
+def test_ends_of_lines_stay(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "in" / "a.jsonl", ROWS)
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    filtered(path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    expected = b"".join(lines[row] for row in KEPT)
+    assert (tmp_path / "out" / "a.jsonl").read_bytes() == expected
+    assert expected.endswith(b"\r\n")
+
+
 @pytest.mark.parametrize("ending", ["tsv", "csv", "tsv.gz"])
 def test_tables_of_text(tmp_path: Path, ending: str) -> None:
     separator = "," if ending == "csv" else "\t"

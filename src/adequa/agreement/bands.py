@@ -23,7 +23,7 @@ from adequa.learned.folds import grouped_folds, reference_groups
 from adequa.metrics.base import Metric, batched_statistics, check_between
 from adequa.metrics.registry import shared_metric
 from adequa.progress import NO_PROGRESS, Progress
-from adequa.scoring.bands import ScoreBands, bands_json
+from adequa.scoring.bands import ScoreBands, bands_json, inputs_of
 from adequa.scoring.confidence import BANDS, CHECK, PUBLISH, REDO
 from adequa.segments import BoolArray, FloatArray, IntArray
 from adequa.statistics.significance import clustered_wilson_interval
@@ -165,7 +165,14 @@ def fit_bands(
         f"{good:g}, poor below {poor:g}"
     )
     return FittedBands(
-        bands=_with_direction(thresholds, loaded, origin),
+        bands=replace(
+            _with_direction(thresholds, loaded, origin),
+            inputs=inputs_of(
+                loaded.segment_signature(
+                    segments.reference_count, sources=segments.sources is not None
+                )
+            ),
+        ),
         metric=loaded,
         good=good,
         poor=poor,

@@ -213,7 +213,9 @@ class JsonlShard:
     def __init__(self, stream: BinaryIO, shard: Shard) -> None:
         self._shard = shard
         self._bytes_read = 0
-        self._lines: Iterator[str] = stream_lines(stream, shard.name, advance=self._advance)
+        self._lines: Iterator[str] = stream_lines(
+            stream, shard.name, advance=self._advance, keep_returns=True
+        )
         head = list(islice(self._lines, _HEAD_ROWS))
         self._lines = chain(head, self._lines)
         rows = self._objects(head, 1)

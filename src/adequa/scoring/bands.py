@@ -42,6 +42,8 @@ class ScoreBands:
     higher_is_better: bool = True
     # Which rows of judgements chose them, in words; empty where the user gave them.
     origin: str = ""
+    # What the metric read of the segments that chose them, where it can read more than one thing.
+    inputs: str = ""
 
     def __post_init__(self) -> None:
         for name, value in zip(_EDGES, (self.publish, self.redo), strict=True):
@@ -76,6 +78,16 @@ class ScoreBands:
         origin = f" (chosen on {self.origin})" if self.origin else ""
         return f"publish: {publish}; redo: {redo}; check: {check}{origin}"
 
+    def warning(self, signature: Signature) -> str | None:
+        """Return a sentence if scores of this signature were made from other inputs."""
+        inputs = inputs_of(signature)
+        if not self.inputs or inputs == self.inputs:
+            return None
+        return (
+            f"the bands of {signature.metric} were chosen on scores from the {self.inputs}, and "
+            f"these are from the {inputs}."
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the thresholds."""
         origin = {"origin": self.origin} if self.origin else {}
@@ -103,6 +115,7 @@ def read_bands(path: Path, metric: Metric) -> ScoreBands:
         if (content["kind"], content["format"]) != (_KIND, FORMAT):
             raise ValueError(f"its kind is {content['kind']}, format {content['format']}")
         made_for, origin = str(content["metric"]), str(content["origin"])
+        inputs = str(content["inputs"])
         values = [content[name] for name in _EDGES]
         thresholds = [None if value is None else float(value) for value in values]
     except KeyError as error:
@@ -117,7 +130,7 @@ def read_bands(path: Path, metric: Metric) -> ScoreBands:
             "`adequa train bands`."
         )
     publish, redo = thresholds
-    return ScoreBands(publish, redo, metric.higher_is_better, origin)
+    return ScoreBands(publish, redo, metric.higher_is_better, origin, inputs)
 
 
 def bands_json(bands: ScoreBands, metric: Metric, measured: Mapping[str, Any]) -> str:
@@ -129,9 +142,15 @@ def bands_json(bands: ScoreBands, metric: Metric, measured: Mapping[str, Any]) -
         "publish": bands.publish,
         "redo": bands.redo,
         "origin": bands.origin,
+        "inputs": bands.inputs,
         "measured": measured,
     }
     return json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def inputs_of(signature: Signature) -> str:
+    """What a metric read, such as "reference+source"; empty if it always reads the same."""
+    return dict(signature.fields).get("inputs", "")
 
 
 def identity(metric: Metric) -> str:

@@ -206,6 +206,8 @@ class ScoringResult(Result):
             yield each.warning
             if each.warning is not None and each.confidence is not None:
                 yield f"intervals, errors and bands of {each.name} do not hold for {self.language}."
+            if each.bands is not None:
+                yield each.bands.warning(each.segment_signature)
 
     def _confidence_legend(self) -> Iterator[str]:
         """The legend of the columns of confidence, once for all metrics."""
