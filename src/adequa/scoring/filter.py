@@ -79,7 +79,7 @@ class FilteredCorpus(Result):
         return [] if set(pairs) <= {""} else [(name or MISSING, pairs[name]) for name in pairs]
 
     def _bounds_in_words(self) -> str:
-        least, most = self.bounds.least, self.bounds.most
+        least, most = self.bounds.min_score, self.bounds.max_score
         words = [f"{least:g} or more"] if least is not None else []
         words += [f"{most:g} or less"] if most is not None else []
         return " and ".join(words)

@@ -37,33 +37,37 @@ _FORMAT = 1  # of the files in the folder; raised when it changes
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The scores of rows that a filter keeps: from `least` to `most`; None where there is no bound.
+    """The scores of rows that a filter keeps, from `min_score` to `max_score`; None for no bound.
 
-    >>> Bounds(0.5).hold(np.array([0.4, 0.5, np.nan])).tolist()
+    >>> Bounds(0.5).contains(np.array([0.4, 0.5, np.nan])).tolist()
     [False, True, False]
     """
 
-    least: float | None = None
-    most: float | None = None
+    min_score: float | None = None
+    max_score: float | None = None
 
     def __post_init__(self) -> None:
-        if self.least is None and self.most is None:
+        if self.min_score is None and self.max_score is None:
             raise AdequaError(
                 "Give the lowest score of the rows that are kept (--min-score, min_score) or, for "
                 "a metric that is better where it is lower, the highest (--max-score, max_score)."
             )
-        for bound in (self.least, self.most):
+        for bound in (self.min_score, self.max_score):
             if bound is not None:
                 check_between("The bound of a score", bound, -LARGEST_SCORE, LARGEST_SCORE)
-        if self.least is not None and self.most is not None and self.least > self.most:
+        if (
+            self.min_score is not None
+            and self.max_score is not None
+            and self.min_score > self.max_score
+        ):
             raise AdequaError(
-                f"The lowest score, {self.least:g}, is above the highest, {self.most:g}."
+                f"The lowest score, {self.min_score:g}, is above the highest, {self.max_score:g}."
             )
 
     def check_direction(self, metric: Metric) -> None:
         """Raise where there is one bound, and it would keep the worst rows."""
-        has_both = self.least is not None and self.most is not None
-        if has_both or metric.higher_is_better == (self.least is not None):
+        has_both = self.min_score is not None and self.max_score is not None
+        if has_both or metric.higher_is_better == (self.min_score is not None):
             return
         better, option = (
             ("higher", "--min-score") if metric.higher_is_better else ("lower", "--max-score")
@@ -75,18 +79,18 @@ class Bounds:
 
     def to_dict(self) -> dict[str, float | None]:
         """Return the bounds by the names that users give them by."""
-        bounds = {"min_score": self.least, "max_score": self.most}
+        bounds = {"min_score": self.min_score, "max_score": self.max_score}
         # A whole number is the same bound, and is written alike.
         return {name: None if bound is None else float(bound) for name, bound in bounds.items()}
 
-    def hold(self, scores: FloatArray) -> BoolArray:
+    def contains(self, scores: FloatArray) -> BoolArray:
         """Return which scores are in the bounds; a missing one is not."""
-        held = ~np.isnan(scores)
-        if self.least is not None:
-            held &= scores >= self.least
-        if self.most is not None:
-            held &= scores <= self.most
-        return np.asarray(held)
+        inside = ~np.isnan(scores)
+        if self.min_score is not None:
+            inside &= scores >= self.min_score
+        if self.max_score is not None:
+            inside &= scores <= self.max_score
+        return np.asarray(inside)
 
 
 @dataclass(frozen=True, slots=True)

@@ -244,7 +244,7 @@ class RowFilter:
     def write(self, unit: Unit, new: NewColumns) -> None:
         """Write the rows of a unit that are kept."""
         scores = new.scores[self._column]
-        kept = self._bounds.hold(scores)
+        kept = self._bounds.contains(scores)
         self._copier.write(unit, kept)
         cells = [None] * unit.count if self._pairs is None else unit.chunk.columns[self._pairs]
         names = ["" if is_blank(cell) else str(cell) for cell in cells]
