@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: demo test lint types imports browser tests fresh docs documents release-check format \
-        benchmark clean
+        benchmark campaign clean
 
 DEMO := adequa score -t examples/fluent.txt examples/literal.txt examples/broken.txt \
         -r examples/reference.txt -m adequa bleu chrf ter
@@ -64,6 +64,11 @@ documents: $(VENV)/.dev
 # Builds sdist and wheel into dist/ and checks them as PyPI does.
 release-check: $(VENV)/.dev
 	$(BIN)/python tools/release.py
+
+# Damaged inputs for readers and loaders, for so many minutes; `make test` runs a few hundred.
+MINUTES ?= 1
+campaign: $(VENV)/.dev
+	cd tests && RUST_BACKTRACE=0 ../$(BIN)/python -m campaign --minutes $(MINUTES)
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

@@ -53,6 +53,7 @@ CARDS = {
 PAGES = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security-policy.md",
     "CHANGELOG.md": "changelog.md",
     "RESULTS.md": "results/index.md",
     **{path: f"model-card-{name}.md" for name, path in CARDS.items()},
@@ -86,8 +87,14 @@ NAVIGATION = {
     ],
     "Meta-evaluation": ["agreement", "datasets", "analysis", "perturbations"],
     "Training": ["training", "pair-regressor", "tree-lstm", "encoders", "encoders-published"],
-    "Service and scale": ["service", "scale", "benchmarks"],
-    "Reference": ["commands/index", "reference/index", "contributing", "changelog"],
+    "Service and scale": ["service", "security", "scale", "benchmarks"],
+    "Reference": [
+        "commands/index",
+        "reference/index",
+        "contributing",
+        "security-policy",
+        "changelog",
+    ],
     "Results": ["results/index"],
 }
 # Pages of the Python reference: title, introduction, and the packages whose public names they show.

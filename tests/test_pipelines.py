@@ -15,9 +15,18 @@ from typing import Any
 import pytest
 import yaml
 
+import dependencies
 from adequa.pretrained import SHIPPED, lacks_weights
 from documented_code import command_problem
-from release import build, main, package_version, pypi_readme, sdist_problems, wheel_problems
+from release import (
+    build,
+    differing,
+    main,
+    package_version,
+    pypi_readme,
+    sdist_problems,
+    wheel_problems,
+)
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
@@ -298,12 +307,18 @@ def test_the_release_is_tested_built_tried_and_only_then_published() -> None:
     workflow = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))
     assert workflow[True] == {"push": {"tags": ["v*"]}}
     jobs = workflow["jobs"]
-    assert (jobs["try"]["needs"], jobs["publish"]["needs"]) == ("build", ["test", "try"])
+    assert (jobs["try"]["needs"], jobs["publish"]["needs"]) == (
+        "build",
+        ["test", "try", "dependencies"],
+    )
+    assert jobs["dependencies"]["needs"] == "build"
     assert jobs["test"]["steps"][-1] == {"run": ".ci/run"}
     assert jobs["publish"]["permissions"] == {"id-token": "write"}
     assert jobs["publish"]["environment"] == "pypi"
     scripts = "\n".join(step.get("run", "") for step in workflow_steps(workflow))
-    assert "python tools/release.py" in scripts
+    assert re.search(r"python tools/release.py .*--twice$", scripts, re.MULTILINE)
+    assert "SOURCE_DATE_EPOCH=" in scripts
+    assert "python tools/dependencies.py clean/bin/python" in scripts
     assert "../tests/fresh_environment.py" in scripts
 
 
@@ -369,6 +384,42 @@ def test_a_readme_without_a_repository_has_no_dead_links() -> None:
 def test_a_tag_must_be_the_version() -> None:
     with pytest.raises(SystemExit, match=r"The tag v9\.9 is not v"):
         main(["--tag", "v9.9"])
+
+
+def test_a_second_build_gives_the_same_files(
+    release_files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    again = build(tmp_path / "dist", "https://example.org/a/adequa", ["--no-isolation"])
+    assert differing(release_files, again) == []
+    again[1].write_bytes(b"other")
+    (sentence,) = differing(release_files, again)
+    assert sentence.startswith(f"{again[1].name} differs between two builds")
+
+
+AUDITS = {
+    "sound": ([{"name": "a", "version": "1", "vulns": []}], 0, "1 dependencies checked, 0 known"),
+    "vulnerable": (
+        [{"name": "a", "version": "1", "vulns": [{"id": "CVE-1", "fix_versions": []}]}],
+        1,
+        "a 1 has CVE-1 (fixed in no version).",
+    ),
+    "skipped": ([{"name": "a", "skip_reason": "?"}], 0, "NOT CHECKED, as the database does not"),
+    "offline": (None, 0, "Dependencies are NOT CHECKED"),
+}
+
+
+@pytest.mark.parametrize("kind", AUDITS)
+def test_dependencies_are_checked(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only known vulnerabilities end a release; what is not checked is named."""
+    found, code, shown = AUDITS[kind]
+    report = None if found is None else {"dependencies": found}
+    monkeypatch.setattr(dependencies, "write_sbom", lambda python, path: path.write_text("{}"))
+    monkeypatch.setattr(dependencies, "audit", lambda python, path: report)
+    assert dependencies.main(["python", "--output", str(tmp_path / "new")]) == code
+    assert shown in capsys.readouterr().out
+    assert (tmp_path / "new" / dependencies.SBOM).is_file()
 
 
 def test_the_action_installs_a_version(release_files: tuple[Path, Path], tmp_path: Path) -> None:

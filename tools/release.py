@@ -3,11 +3,15 @@
 The sdist and the wheel are built from a copy of what the sdist holds. In the copy, README.md gets
 links that also work on PyPI, which shows it without the files beside it: with the address of the
 repository they lead there, at the tag of the release; without one they become plain text.
+
+The same sources give the same files, to the last byte. `--twice` checks it, and SOURCE_DATE_EPOCH
+sets the time that the files inside have.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import re
 import shutil
 import subprocess
@@ -103,6 +107,21 @@ def build(folder: Path, repository: str, options: Sequence[str] = ()) -> tuple[P
     return sdist, wheel
 
 
+def digests(files: Sequence[Path]) -> dict[str, str]:
+    """The SHA-256 of each file, by its name."""
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def differing(files: Sequence[Path], again: Sequence[Path]) -> list[str]:
+    """The files that are not the same in two builds, a sentence for each."""
+    first, second = digests(files), digests(again)
+    return [
+        f"{name} differs between two builds: the build is not reproducible."
+        for name in sorted(first.keys() | second.keys())
+        if first.get(name) != second.get(name)
+    ]
+
+
 def wheel_problems(wheel: Path) -> list[str]:
     """What is wrong with the content of a wheel, a sentence for each."""
     with zipfile.ZipFile(wheel) as archive:
@@ -141,16 +160,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--tag", default="", help="tag of the release, which must be the version")
     parser.add_argument("--output", default="dist", type=Path)
     parser.add_argument("--no-isolation", action="store_true", help="build with what is installed")
+    parser.add_argument("--twice", action="store_true", help="build again and compare the files")
     options = parser.parse_args(arguments)
     if options.tag and options.tag != f"v{package_version()}":
         raise SystemExit(f"The tag {options.tag} is not v{package_version()}, the version.")
     more = ["--no-isolation"] if options.no_isolation else []
     sdist, wheel = build(options.output, options.repository.rstrip("/"), more)
     problems = [*wheel_problems(wheel), *sdist_problems(sdist)]
+    if options.twice:
+        with tempfile.TemporaryDirectory() as folder:
+            again = build(Path(folder) / "dist", options.repository.rstrip("/"), more)
+            problems += differing((sdist, wheel), again)
     if problems:
         raise SystemExit("\n".join(problems))
     twine = [sys.executable, "-m", "twine", "check", "--strict", str(sdist), str(wheel)]
     subprocess.run(twine, check=True)
+    for name, digest in digests((sdist, wheel)).items():
+        print(f"{digest}  {name}")
 
 
 if __name__ == "__main__":

@@ -7,13 +7,16 @@ depends on the target, the seed and its number alone, and an empty folder of its
 
 from __future__ import annotations
 
+import signal
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from time import monotonic
+from typing import Any
 
 
 class BrokenPromiseError(AssertionError):
@@ -53,12 +56,16 @@ class Outcome:
     report: str | None
 
 
-def run_trial(target: Target, seed: int, number: int) -> Outcome:
-    """Run one trial; any exception that leaves the target is a failure."""
+def run_trial(target: Target, seed: int, number: int, *, limit: float | None = None) -> Outcome:
+    """Run one trial; any exception that leaves the target is a failure.
+
+    So is a trial that takes more than `limit` seconds, which needs POSIX and the main thread.
+    """
     with tempfile.TemporaryDirectory(prefix="campaign-") as folder:
         trial = Trial(number, Random(f"{target.name} {seed} {number}"), Path(folder))
         try:
-            target.run(trial)
+            with _time_limit(limit):
+                target.run(trial)
         except BrokenPromiseError as failure:
             return Outcome(target.name, seed, number, str(failure))
         except Exception:  # noqa: BLE001 - whatever comes out is what the campaign looks for
@@ -66,14 +73,38 @@ def run_trial(target: Target, seed: int, number: int) -> Outcome:
     return Outcome(target.name, seed, number, None)
 
 
+@contextmanager
+def _time_limit(seconds: float | None) -> Iterator[None]:
+    """Raise TimeoutError in the block after so many seconds."""
+
+    def stop(*_: Any) -> None:
+        raise TimeoutError(f"the trial took more than {seconds:g} seconds")
+
+    if seconds is None:
+        yield
+        return
+    earlier = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, earlier)
+
+
 def trials(
-    target: Target, seed: int, *, count: int | None = None, seconds: float | None = None
+    target: Target,
+    seed: int,
+    *,
+    count: int | None = None,
+    seconds: float | None = None,
+    limit: float | None = None,
 ) -> Iterator[Outcome]:
     """Trials 0, 1, 2, … of a target, until there are `count` or the time is over."""
     end = None if seconds is None else monotonic() + seconds
     number = 0
     while (count is None or number < count) and (end is None or monotonic() < end):
-        yield run_trial(target, seed, number)
+        yield run_trial(target, seed, number, limit=limit)
         number += 1
 
 
@@ -85,3 +116,18 @@ def shares_of_time(targets: Sequence[Target], seconds: float) -> dict[str, float
     """
     whole = sum(target.weight for target in targets)
     return {target.name: seconds * target.weight / whole for target in targets}
+
+
+def summary(counts: Mapping[str, tuple[int, int]]) -> str:
+    """A table of the trials and failures of each target.
+
+    >>> print(summary({"arrays": (1200, 0), "tokens": (7, 2)}))
+    target  trials  failures
+    arrays   1,200         0
+    tokens       7         2
+    """
+    width = max(map(len, ("target", *counts)))
+    rows = [
+        f"{name:<{width}}{count:8,}{failures:10,}" for name, (count, failures) in counts.items()
+    ]
+    return "\n".join([f"{'target':<{width}}  trials  failures", *rows])

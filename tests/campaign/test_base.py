@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from campaign.__main__ import main
 from campaign.base import Target, Trial, fail, run_trial, trials
 
 
@@ -43,3 +46,43 @@ def test_broken_promises_and_exceptions_are_failures() -> None:
     first, second = trials(Target("broken", broken), 0, count=2)
     assert first.report == "the answer was wrong"
     assert "RecursionError: too deep" in str(second.report)
+
+
+def test_a_trial_that_hangs_is_a_failure() -> None:
+    def hang(trial: Trial) -> None:
+        while True:
+            pass
+
+    report = str(run_trial(Target("hang", hang), 0, 0, limit=0.05).report)
+    assert "TimeoutError: the trial took more than 0.05 seconds" in report
+
+
+def _odd(trial: Trial) -> None:
+    if trial.number % 2:
+        fail(f"drew {trial.random.random()}")
+
+
+def test_the_command_prints_failures_that_can_be_repeated(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    targets = (Target("odd", _odd), Target("sound", lambda trial: None))
+    assert main(["--minutes", "0.001", "--target", "odd", "--seed", "5"], targets) == 1
+    shown = capsys.readouterr().out
+    assert shown.startswith("seed 5\n")
+    assert "odd, seed 5, number 1:\ndrew 0." in shown
+    assert "--target odd --seed 5 --number 1\n" in shown
+    assert main(["--target", "odd", "--seed", "5", "--number", "1"], targets) == 1
+    again = capsys.readouterr().out
+    assert again.splitlines()[3] in shown.splitlines()
+    assert again.endswith("odd          1         1\n")
+
+
+def test_the_command_succeeds_where_no_trial_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--minutes", "0.001"], [Target("sound", lambda trial: None)]) == 0
+    assert capsys.readouterr().out.startswith("seed ")
+
+
+def test_a_number_alone_is_no_trial(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--target", "arrays", "--number", "1"])
+    assert "--number needs --target and --seed." in capsys.readouterr().err

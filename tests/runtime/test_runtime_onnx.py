@@ -291,6 +291,23 @@ def test_a_model_that_breaks_or_gives_no_number(
     assert "NaN or infinite" in refusal(folder)
 
 
+@pytest.mark.parametrize("location", ["../secret.bin", "secret", "/dev/zero"])
+def test_weights_outside_the_folder_are_not_read(tmp_path: Path, location: str) -> None:
+    """A graph may name a file of weights beside it, and neither a path nor a link leads out."""
+    (tmp_path / "secret.bin").write_bytes(bytes(1 << 16))
+    folder = tiny_scorer(tmp_path / "scorer")
+    (folder / "secret").symlink_to(tmp_path / "secret.bin")
+    model = onnx.load(folder / "model.onnx")
+    weights = next(each for each in model.graph.initializer if each.name == "tokens_")
+    length = len(weights.raw_data)
+    assert 0 < length < 1 << 16
+    onnx.external_data_helper.set_external_data(weights, location, offset=0, length=length)
+    weights.ClearField("raw_data")
+    (folder / "model.onnx").write_bytes(model.SerializeToString())
+    with pytest.raises(AdequaError, match="is no ONNX model .* [Ee]xternal data"):
+        PairSession.open(folder, threads=1)
+
+
 def test_half_a_character_is_refused(session: PairSession) -> None:
     with pytest.raises(AdequaError, match=r"holds '\\ud800' at character 3"):
         session.score([("fine", "fine"), ("a \ud800", "b")])
