@@ -53,6 +53,15 @@ if TYPE_CHECKING:
     from adequa.encoders.base import AnyEncoder
     from adequa.judgements import Ratings
 
+Shares = Annotated[
+    list[float] | None,
+    typer.Option(
+        "--share",
+        metavar="N",
+        help="Weight of a metric, once for each -m in the same order. Default: equal weights.",
+    ),
+]
+
 app = typer.Typer(
     cls=VerbGroup,
     no_args_is_help=True,
@@ -202,13 +211,7 @@ def ensemble(
         ),
     ],
     output: OutputOption,
-    share: Annotated[
-        list[float] | None,
-        typer.Option(
-            metavar="N",
-            help="Weight of a metric, once for each -m in the same order. Default: equal weights.",
-        ),
-    ] = None,
+    share: Shares = None,
     name: NameOption = None,
     format_: ReportOption = None,
     quiet: Quiet = False,
@@ -238,6 +241,7 @@ def average(
         ),
     ],
     output: OutputOption,
+    share: Shares = None,
     name: NameOption = None,
     format_: ReportOption = None,
     quiet: Quiet = False,
@@ -257,7 +261,7 @@ def average(
                 "scores of any metrics."
             )
         metrics.append(loaded)
-    save_and_report(average_metrics(metrics, name), output, format_, quiet)
+    save_and_report(average_metrics(metrics, name, share or ()), output, format_, quiet)
 
 
 _COMMANDS: dict[str, Callable[..., None]] = {

@@ -58,10 +58,7 @@ class Part:
     share: float = 1.0  # its weight in the mean
 
     def __post_init__(self) -> None:
-        if not 0 < self.share < float("inf"):
-            raise AdequaError(
-                f"The share of {self.folder} must be a number above 0, not {self.share:g}."
-            )
+        _check_share(str(self.folder), self.share)
 
     @classmethod
     def of(cls, specification: str, share: float = 1.0) -> Part:
@@ -348,11 +345,24 @@ def _card(ensemble: Ensemble) -> str:
     )
 
 
-def average_metrics(metrics: Sequence[PairRegressor], name: str) -> PairRegressor:
-    """A metric whose weights are the means of the weights of these metrics."""
+def average_metrics(
+    metrics: Sequence[PairRegressor], name: str, shares: Sequence[float] = ()
+) -> PairRegressor:
+    """A metric whose weights are the means of the weights of these metrics.
+
+    `shares` say how much each metric counts; without them, all count the same.
+    """
     from adequa.learned.pair.metric import PairRegressor  # noqa: PLC0415  # heavy
 
     _check_averageable(metrics)
+    shares = shares or [1.0] * len(metrics)
+    if len(shares) != len(metrics):
+        raise AdequaError(
+            f"A mean of {len(metrics)} metrics takes as many shares, not {len(shares)}; give one "
+            "for each."
+        )
+    for metric, share in zip(metrics, shares, strict=True):
+        _check_share(metric.name, share)
     last = metrics[-1]
     average = PairRegressor(plan=last.plan, name=name)
     average.encoder_, average.references_ = last.encoder, last.references
@@ -361,25 +371,34 @@ def average_metrics(metrics: Sequence[PairRegressor], name: str) -> PairRegresso
     average.model_.truncated = 0
     average.model_.max_length = min(metric.model_.max_length for metric in metrics)
     average.model_.network.load_state_dict(
-        _mean_state([metric.model_.network.state_dict() for metric in metrics])
+        _mean_state([metric.model_.network.state_dict() for metric in metrics], shares)
     )
-    average.training_ = _training_facts(metrics)
+    average.training_ = _training_facts(metrics, shares)
     average.agreement_ = {"held_out": {}}
     return average
 
 
-def _mean_state(states: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
+def _mean_state(
+    states: Sequence[Mapping[str, torch.Tensor]], shares: Sequence[float]
+) -> dict[str, torch.Tensor]:
     """The mean of each tensor; integer tensors, which are no weights, are those of the last."""
     import torch  # noqa: PLC0415  # heavy
 
+    def mean(key: str, last: torch.Tensor) -> torch.Tensor:
+        parts = [state[key].to(last.device, torch.float64) for state in states]
+        total = torch.stack([share * part for share, part in zip(shares, parts, strict=True)])
+        return (total.sum(0) / sum(shares)).to(last.dtype)
+
     return {
-        key: torch.stack([state[key].to(last.device, torch.float64) for state in states])
-        .mean(0)
-        .to(last.dtype)
-        if last.is_floating_point()
-        else last
+        key: mean(key, last) if last.is_floating_point() else last
         for key, last in states[-1].items()
     }
+
+
+def _check_share(name: str, share: float) -> None:
+    """Raise if a share is no number above 0."""
+    if not 0 < share < float("inf"):
+        raise AdequaError(f"The share of {name} must be a number above 0, not {share:g}.")
 
 
 def _check_averageable(metrics: Sequence[PairRegressor]) -> None:
@@ -413,7 +432,7 @@ def _properties(metric: PairRegressor) -> Iterator[tuple[str, object]]:
     yield "inputs", metric.inputs
 
 
-def _training_facts(metrics: Sequence[PairRegressor]) -> dict[str, Any]:
+def _training_facts(metrics: Sequence[PairRegressor], shares: Sequence[float]) -> dict[str, Any]:
     """Facts for metric.json: those of every metric, and the largest counts of rows and pairs.
 
     The metrics may share training data, which should not count twice.
@@ -431,8 +450,9 @@ def _training_facts(metrics: Sequence[PairRegressor]) -> dict[str, Any]:
                 "digest": metric.digest_,
                 "plan": metric.plan.table(),
                 "training": dict(metric.training_),
+                **({"share": share} if len(set(shares)) > 1 else {}),
             }
-            for metric in metrics
+            for metric, share in zip(metrics, shares, strict=True)
         ],
         "pairs": max(each["pairs"] for each in facts),
         "history": [],

@@ -73,6 +73,26 @@ def test_every_weight_is_the_mean(folder: Path) -> None:
     assert all(torch.equal(again[key], value) for key, value in parts[1].items())
 
 
+def test_shares_are_the_weights_of_the_mean(folder: Path) -> None:
+    one, two = loaded(folder, "one"), loaded(folder, "two")
+    made = average_metrics([one, two], "both", [1, 3])
+    found = made.model_.network.state_dict()
+    parts = [metric.model_.network.state_dict() for metric in (one, two)]
+    for key, value in found.items():
+        first, second = (part[key].double() for part in parts)
+        expected = (first / 4 + second * 3 / 4).numpy()
+        np.testing.assert_allclose(value.double().numpy(), expected, rtol=1e-6, atol=1e-7)
+    assert [part["share"] for part in made.training_["averaged"]] == [1, 3]
+    assert "share" not in average_metrics([one, two], "both").training_["averaged"][0]
+    for shares, sentence in (
+        ([1], "A mean of 2 metrics takes as many shares, not 1; give one for each."),
+        ([1, 0], "The share of two must be a number above 0, not 0."),
+    ):
+        with pytest.raises(AdequaError) as caught:
+            average_metrics([one, two], "both", shares)
+        assert str(caught.value) == sentence
+
+
 def test_a_mean_of_near_networks_scores_between_them(folder: Path) -> None:
     """So near that the network is all but a line between them."""
     one, two = loaded(folder, "one"), loaded(folder, "two")
