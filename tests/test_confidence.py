@@ -51,7 +51,6 @@ from adequa.scoring.results import score_stream
 from adequa.segments import Segments
 from adequa.tables import Format
 from judgements import needs_judgements
-from shipped_metrics import SHIPPED_WITH_WEIGHTS
 from tiny_packed import MAP, tiny_packed
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -585,7 +584,7 @@ def test_commands_that_are_refused(run: Run, arguments: tuple[str, ...], sentenc
 
 
 @needs_judgements
-@pytest.mark.parametrize("name", SHIPPED_WITH_WEIGHTS)
+@pytest.mark.parametrize("name", SHIPPED)
 def test_the_shipped_panel_model_is_what_its_ratings_give(name: str) -> None:
     shipped = read_confidence(SHIPPED[name] / CONFIDENCE).models["panel"]
     metric = load_metric(f"{name}:threads=1")

@@ -18,7 +18,6 @@ from adequa.metrics.registry import METRICS, load_metric, metric_class, settings
 from adequa.pretrained import SHIPPED
 from adequa.scoring.confidence import Estimator
 from adequa.segments import Segments
-from shipped_metrics import SHIPPED_WITH_WEIGHTS
 from tiny_packed import packed_by_hand, tiny_packed
 
 pytest.importorskip("onnxruntime")
@@ -144,7 +143,7 @@ def test_an_edition_is_a_number(tmp_path: Path) -> None:
 # What is shipped
 
 
-@pytest.mark.parametrize("name", SHIPPED_WITH_WEIGHTS)
+@pytest.mark.parametrize("name", SHIPPED)
 def test_what_is_shipped(name: str) -> None:
     """Each folder as it comes with the package: whole, and as its class describes it."""
     folder = SHIPPED[name]
@@ -170,7 +169,7 @@ def test_the_first_edition_stays_the_first() -> None:
     assert "edition" not in fields
 
 
-@pytest.mark.parametrize("name", SHIPPED_WITH_WEIGHTS)
+@pytest.mark.parametrize("name", SHIPPED)
 def test_shipped_scores_are_sane(name: str) -> None:
     worse, better, unrelated, same, empty = (
         load_metric(name)
@@ -192,7 +191,7 @@ def test_shipped_scores_are_sane(name: str) -> None:
     assert worse < better
 
 
-@pytest.mark.parametrize("name", SHIPPED_WITH_WEIGHTS)
+@pytest.mark.parametrize("name", SHIPPED)
 def test_what_was_measured_lies_beside_the_weights(name: str) -> None:
     """Intervals of ratings and agreement of people are those of each metric's own weights."""
     metric = load_metric(name)
@@ -201,7 +200,7 @@ def test_what_was_measured_lies_beside_the_weights(name: str) -> None:
     assert shipped_agreement(metric) is not None
 
 
-@pytest.mark.parametrize("name", SHIPPED_WITH_WEIGHTS)
+@pytest.mark.parametrize("name", SHIPPED)
 def test_shipped_folders_are_small(name: str) -> None:
     sizes = {
         key: sum(each.stat().st_size for each in SHIPPED[key].iterdir())

@@ -68,7 +68,7 @@ def test_rows_are_kept_as_they_were_read(tmp_path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     expected = "".join(f"{lines[row]}\n" for row in KEPT)
     assert (tmp_path / "out" / "a.jsonl").read_text(encoding="utf-8") == expected
-    assert (result.rows, result.kept, result.removed) == (5, 2, 3)
+    assert (result.rows, result.rows_kept, result.rows_removed) == (5, 2, 3)
     assert result.pairs == {
         "": RowCounts(1, 0, 1), "de-en": RowCounts(2, 1, 0), "en-fr": RowCounts(2, 1, 1),
     }  # fmt: skip
@@ -116,7 +116,7 @@ def test_parquet(tmp_path: Path) -> None:
     written = pq.read_table(tmp_path / "out" / "a.parquet")
     assert written.schema.equals(table.schema, check_metadata=True)
     assert written.to_pylist() == [table.to_pylist()[row] for row in KEPT]
-    assert filtered(path, "none", min_score=2).kept == 0
+    assert filtered(path, "none", min_score=2).rows_kept == 0
     assert pq.read_table(tmp_path / "none" / "a.parquet").schema.equals(table.schema)
 
 
@@ -271,7 +271,7 @@ def test_many_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = filter_corpus(
         tmp_path / "a", tmp_path / "out", "source-length", source=tmp_path / "b", min_score=1
     )
-    assert result.kept == 1000
+    assert result.rows_kept == 1000
     assert (tmp_path / "out" / "b").read_bytes() == (tmp_path / "b").read_bytes()
 
 

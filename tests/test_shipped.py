@@ -16,7 +16,6 @@ from adequa.datasets.load import load_dataset
 from adequa.metrics.registry import SHIPPED_METRICS, load_metric
 from adequa.segments import FloatArray, Segments
 from judgements import needs_judgements, rated_segments, read_judgements
-from shipped_metrics import SHIPPED_WITH_WEIGHTS
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 REFERENCES, FLUENT, LITERAL, BROKEN = (
@@ -24,7 +23,7 @@ REFERENCES, FLUENT, LITERAL, BROKEN = (
     for name in ("reference", "fluent", "literal", "broken")
 )
 METRICS = {name: load_metric(name) for name in SHIPPED_METRICS}  # opened when they first score
-each_metric = pytest.mark.parametrize("name", SHIPPED_WITH_WEIGHTS)
+each_metric = pytest.mark.parametrize("name", SHIPPED_METRICS)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from adequa.cli.meta_evaluation import (
 )
 from adequa.cli.options import (
     CACHE_SIZE,
+    METRIC_OPTION,
     CacheSize,
     ConfidenceFile,
     DeviceOption,
@@ -161,13 +162,7 @@ def train_bands(
     ratings: RatingsOption,
     metric: Annotated[
         str,
-        typer.Option(
-            "-m",
-            "--metric",
-            metavar="NAME|FOLDER[:SETTING=VALUE,...]",
-            help="Metric or folder of a trained metric, with optional settings.",
-            autocompletion=complete_metric,
-        ),
+        METRIC_OPTION,
     ],
     good: Annotated[
         float, typer.Option(metavar="X", help="Lowest rating for the band publish, such as 85.")

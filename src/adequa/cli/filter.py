@@ -8,7 +8,7 @@ from warnings import catch_warnings, simplefilter
 
 import typer
 
-from adequa.cli.options import Columns, Language, Quiet, complete_metric
+from adequa.cli.options import METRIC_OPTION, Columns, Language, Quiet
 from adequa.cli.output import FormatOption, chosen_format, print_notes, progress, write_result
 from adequa.cli.score import (
     MAX_CHARACTERS,
@@ -31,13 +31,7 @@ def filter_(
     ],
     metric: Annotated[
         list[str],
-        typer.Option(
-            "-m",
-            "--metric",
-            metavar="NAME|FOLDER[:SETTING=VALUE,...]",
-            help="Metric or folder of a trained metric, with optional settings.",
-            autocompletion=complete_metric,
-        ),
+        METRIC_OPTION,
     ],
     input_: Annotated[
         str | None,
@@ -120,6 +114,6 @@ def filter_(
             max_characters=max_characters,
             progress=corpus_display(work),
         )
-    kept = f"kept {filtered.kept:,} of {counted(filtered.rows, 'row')} in {output}"
-    print_notes([kept, *corpus_notes(filtered.corpus)], quiet=quiet)
+    summary = f"kept {filtered.rows_kept:,} of {counted(filtered.rows, 'row')} in {output}"
+    print_notes([summary, *corpus_notes(filtered.corpus)], quiet=quiet)
     write_result(filtered, chosen, None)

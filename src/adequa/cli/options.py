@@ -184,6 +184,16 @@ def in_words(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
+# The option -m of verbs that take one metric.
+METRIC_OPTION: Any = typer.Option(
+    "-m",
+    "--metric",
+    metavar="NAME|FOLDER[:SETTING=VALUE,...]",
+    help="Metric or folder of a trained metric, with optional settings.",
+    autocompletion=complete_metric,
+)
+
+
 def metrics_option(default: Sequence[str], *, score_files: bool = False) -> Any:
     """The option -m of verbs that take several metrics."""
     what = "Metric or folder of a trained metric, with optional settings"

@@ -268,12 +268,12 @@ class ParquetCopier:
         self._schema = schema
         self._writer = imported_parquet(name).ParquetWriter(sink, schema, compression=codec)
 
-    def write(self, unit: Unit, kept: BoolArray) -> None:
+    def write(self, unit: Unit, mask: BoolArray) -> None:
         """Write the rows of a unit that are kept, as a row group."""
         import pyarrow as pa  # noqa: PLC0415
 
-        if kept.any():
-            rows = pa.Table.from_arrays(unit.rows.columns, schema=self._schema).filter(kept)
+        if mask.any():
+            rows = pa.Table.from_arrays(unit.rows.columns, schema=self._schema).filter(mask)
             self._writer.write_table(rows, row_group_size=rows.num_rows)
 
     def close(self) -> None:

@@ -315,9 +315,9 @@ class LineCopier:
         if header:
             self._file.write(f"{header}\n".encode())
 
-    def write(self, unit: Unit, kept: BoolArray) -> None:
+    def write(self, unit: Unit, mask: BoolArray) -> None:
         """Write the rows of a unit that are kept."""
-        lines = (f"{self._line_of(row)}\n" for row in compress(unit.rows, kept))
+        lines = (f"{self._line_of(row)}\n" for row in compress(unit.rows, mask))
         self._file.write("".join(lines).encode())
 
     def close(self) -> None:

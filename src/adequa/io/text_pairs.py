@@ -111,10 +111,10 @@ class PairCopier:
             for side, (sink, name) in enumerate(zip(sinks, names, strict=True))
         ]
 
-    def write(self, unit: Unit, kept: BoolArray) -> None:
+    def write(self, unit: Unit, mask: BoolArray) -> None:
         """Write the pairs of a unit that are kept."""
         for file in self._files:
-            file.write(unit, kept)
+            file.write(unit, mask)
 
     def close(self) -> None:
         """Write what comes at the end."""

@@ -17,7 +17,7 @@ import numpy as np
 from adequa.errors import AdequaError
 from adequa.io.files import read_regular
 from adequa.metrics.base import Metric, check_between
-from adequa.scoring.confidence import CHECK, PUBLISH, REDO, Bands
+from adequa.scoring.confidence import CHECK, PUBLISH, REDO, Bands, content_errors
 from adequa.segments import ENVIRONMENT_FIELDS, LARGEST_SCORE, FloatArray, Signature
 
 FORMAT: Final = 1
@@ -110,7 +110,7 @@ def bands_of(value: str, metric: Metric) -> ScoreBands:
 
 def read_bands(path: Path, metric: Metric) -> ScoreBands:
     """Read a file that `bands_json` wrote, for the metric that it was made for."""
-    try:
+    with content_errors(path, "adequa train bands"):
         content = json.loads(read_regular(path))
         if (content["kind"], content["format"]) != (_KIND, FORMAT):
             raise ValueError(f"its kind is {content['kind']}, format {content['format']}")
@@ -118,12 +118,6 @@ def read_bands(path: Path, metric: Metric) -> ScoreBands:
         inputs = str(content["inputs"])
         values = [content[name] for name in _EDGES]
         thresholds = [None if value is None else float(value) for value in values]
-    except KeyError as error:
-        raise AdequaError(
-            f"{path} is not a file of `adequa train bands`: it has no {error.args[0]}."
-        ) from error
-    except (AttributeError, RecursionError, TypeError, ValueError) as error:
-        raise AdequaError(f"{path} is not a file of `adequa train bands`: {error}.") from error
     if made_for != identity(metric):
         raise AdequaError(
             f"{path} was made for {made_for}, and not for {identity(metric)}; make one with "

@@ -26,6 +26,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
@@ -411,10 +412,28 @@ class ConfidenceModel:
         return json.dumps(content, indent=1, allow_nan=False) + "\n"
 
 
+@contextmanager
+def content_errors(path: Path, command: str) -> Iterator[None]:
+    """Say in a sentence where the content of a file is not what a command writes."""
+    try:
+        yield
+    except KeyError as error:
+        raise AdequaError(
+            f"{path} is not a file of `{command}`: it has no {error.args[0]}."
+        ) from error
+    except (AttributeError, RecursionError, TypeError, ValueError) as error:
+        raise AdequaError(f"{path} is not a file of `{command}`: {error}.") from error
+
+
 def read_confidence(path: Path) -> ConfidenceModel:
     """Read a file that `ConfidenceModel.to_json` wrote."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_bytes()
+    except OSError as error:
+        reason = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
+        raise AdequaError(f"{path} cannot be read: {reason}.") from error
+    with content_errors(path, "adequa train confidence"):
+        content = json.loads(text)
         if content["format"] != FORMAT:
             raise AdequaError(
                 f"{path} is of format {content['format']}, which this version of adequa does not "
@@ -428,15 +447,6 @@ def read_confidence(path: Path) -> ConfidenceModel:
         if not models:
             raise ValueError("it has no raters")
         return ConfidenceModel(str(content["weights"]), models, BandRule(**content["bands"]))
-    except OSError as error:
-        reason = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
-        raise AdequaError(f"{path} cannot be read: {reason}.") from error
-    except KeyError as error:
-        raise AdequaError(
-            f"{path} is not a file of `adequa train confidence`: it has no {error.args[0]}."
-        ) from error
-    except (AttributeError, RecursionError, TypeError, ValueError) as error:
-        raise AdequaError(f"{path} is not a file of `adequa train confidence`: {error}.") from error
 
 
 def packed_metric(metric: Metric) -> PackedPair:

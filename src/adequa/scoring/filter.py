@@ -46,14 +46,14 @@ class FilteredCorpus(Result):
         return self.total.rows
 
     @property
-    def kept(self) -> int:
-        """Number of rows that were kept."""
+    def rows_kept(self) -> int:
+        """Number of rows whose score is within the bounds."""
         return self.total.kept
 
     @property
-    def removed(self) -> int:
+    def rows_removed(self) -> int:
         """Number of rows that were removed, those without a score among them."""
-        return self.rows - self.kept
+        return self.rows - self.rows_kept
 
     def tables(self) -> tuple[Table, ...]:
         columns = (

@@ -244,14 +244,14 @@ class RowFilter:
     def write(self, unit: Unit, new: NewColumns) -> None:
         """Write the rows of a unit that are kept."""
         scores = new.scores[self._column]
-        kept = self._bounds.contains(scores)
-        self._copier.write(unit, kept)
+        inside = self._bounds.contains(scores)
+        self._copier.write(unit, inside)
         cells = [None] * unit.count if self._pairs is None else unit.chunk.columns[self._pairs]
         names = ["" if is_blank(cell) else str(cell) for cell in cells]
-        rows, keeps = Counter(names), Counter(compress(names, kept))
+        rows, rows_inside = Counter(names), Counter(compress(names, inside))
         unscored = Counter(compress(names, np.isnan(scores)))
         for name in rows:
-            counts = RowCounts(rows[name], keeps[name], unscored[name])
+            counts = RowCounts(rows[name], rows_inside[name], unscored[name])
             self.counts[name] = self.counts.get(name, RowCounts()) + counts
 
     def close(self) -> None:
